@@ -165,8 +165,13 @@ mod tests {
         }
         let definitions = Definitions::load(&DefinitionSources::new(&[], own));
         let plain = |text: String| text.replace(&format!("{}/", top.path().display()), "");
-        let CommandReport { text, error, broken } = agents(action, &definitions);
-        CommandReport { text: plain(text), error: error.map(plain), broken }
+        let CommandReport { text, error, broken, .. } = agents(action, &definitions);
+        CommandReport {
+            text: plain(text),
+            error: error.map(plain),
+            broken,
+            ..CommandReport::default()
+        }
     }
 
     #[test]

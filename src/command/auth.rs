@@ -27,7 +27,7 @@ pub fn status(config: &Config, env: &EnvOverlay, as_json: bool) -> CommandReport
         }
         false => describe_key(provider.as_deref(), source.as_ref()),
     };
-    CommandReport { text, error: None, broken: !logged_in }
+    CommandReport { text, broken: !logged_in, ..CommandReport::default() }
 }
 
 fn describe_key(provider: Option<&str>, source: Option<&KeySource>) -> String {

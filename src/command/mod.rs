@@ -1,11 +1,13 @@
 //! The sub-commands that print something and exit.
 //!
 //! Each one builds a [`CommandReport`] from data; only [`CommandReport::print`] accesses the terminal. Nothing is
-//! colored, so that a terminal and a pipe get the same.
+//! colored, and a pipe gets the same as a terminal, where the rows of a table are cut to its width.
 
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsFd;
 
+use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use crate::protocol::{clip_chars, printable, printable_message};
@@ -29,6 +31,8 @@ pub mod trust;
 pub struct CommandReport {
     /// For stdout.
     pub text: String,
+    /// Whether its lines are rows of a table, which a terminal shows as far as they fit.
+    pub is_table: bool,
     /// One line for stderr; it makes the exit code 2.
     pub error: Option<String>,
     /// Whether something it checked is broken.
@@ -40,8 +44,19 @@ impl CommandReport {
         Self { text: text.into(), ..Self::default() }
     }
 
+    fn table<const N: usize>(rows: &[[String; N]]) -> Self {
+        Self { text: columns(rows), is_table: true, ..Self::default() }
+    }
+
     fn error(message: impl Into<String>) -> Self {
         Self { error: Some(message.into()), ..Self::default() }
+    }
+
+    /// Returns the text for a terminal of this width.
+    fn fitted(&self, width: Option<usize>) -> String {
+        let text = printable(&self.text);
+        let Some(width) = width.filter(|_| self.is_table) else { return text };
+        text.lines().map(|line| format!("{}\n", cut_line(line, width))).collect()
     }
 
     /// Prints it and returns the exit code. A closed pipe is not an error.
@@ -49,7 +64,7 @@ impl CommandReport {
         let mut out = io::stdout().lock();
         // A file or another program gets the unchanged text, for example an export.
         let text = match out.is_terminal() {
-            true => Cow::Owned(printable(&self.text)),
+            true => Cow::Owned(self.fitted(terminal_width(&out))),
             false => Cow::Borrowed(&self.text),
         };
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
@@ -63,6 +78,31 @@ impl CommandReport {
             None => u8::from(self.broken),
         }
     }
+}
+
+/// Returns the columns of a terminal, if it knows them.
+fn terminal_width(terminal: impl AsFd) -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns > 0)
+}
+
+/// Cuts a line to `width` columns, with `…` for the rest.
+fn cut_line(line: &str, width: usize) -> Cow<'_, str> {
+    if line.width() <= width {
+        return Cow::Borrowed(line);
+    }
+    let mut cut = String::new();
+    let mut columns = 1;
+    for grapheme in line.graphemes(true) {
+        columns += grapheme.width();
+        if columns > width {
+            break;
+        }
+        cut.push_str(grapheme);
+    }
+    cut.truncate(cut.trim_end().len());
+    cut.push('…');
+    Cow::Owned(cut)
 }
 
 fn fail(message: &str, code: u8) -> u8 {
@@ -107,6 +147,17 @@ mod tests {
         let row = |cells: [&str; 3]| cells.map(str::to_owned);
         let rows = [row(["a", "漢字", "x"]), row(["bcd", "é", ""]), row(["", "", "y"])];
         assert_eq!(columns(&rows), "a    漢字  x\nbcd  é\n           y\n");
+    }
+
+    #[test]
+    fn a_row_of_a_table_is_cut_to_the_width_of_the_terminal() {
+        let rows = [["a".to_owned(), "漢字漢字".to_owned()], ["b".to_owned(), "c".to_owned()]];
+        let report = CommandReport::table(&rows);
+        assert_eq!(report.fitted(Some(9)), "a  漢字…\nb  c\n");
+        assert_eq!(report.fitted(Some(11)), report.text);
+        assert_eq!(report.fitted(None), report.text);
+        let long = CommandReport::text("a long line\n");
+        assert_eq!(long.fitted(Some(4)), long.text);
     }
 
     #[test]

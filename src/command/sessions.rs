@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::export::{StoredTranscript, export};
-use super::{CommandReport, columns, one_line};
+use super::{CommandReport, one_line};
 use crate::app::setup::AppError;
 use crate::cli::{ExportFormat, SessionsAction};
 use crate::protocol::{
-    AgentId, ContentBlock, Message, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry, count,
-    printable, printable_path,
+    AgentId, ContentBlock, Message, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry,
+    call_subject, count, printable, printable_path,
 };
 use crate::session::{AgentCallResult, AgentSummary, IdMatch, SessionStore, SessionSummary};
 use crate::subagent::call_result;
@@ -101,7 +101,7 @@ fn list(sessions: &[SessionSummary]) -> CommandReport {
             one_line(session.title(), 60),
         ]
     });
-    CommandReport::text(columns(&std::iter::once(head).chain(rows).collect::<Vec<_>>()))
+    CommandReport::table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
 }
 
 /// Formats the transcripts of agents as text.
@@ -154,8 +154,9 @@ fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
         (ContentBlock::Text { text, .. }, Role::User) => format!("› {}", printable(text.trim())),
         (ContentBlock::Text { text, .. }, Role::Assistant) => printable(text.trim()),
         (ContentBlock::ToolUse { name, input, malformed, .. }, _) => {
-            let input = malformed.clone().unwrap_or_else(|| input.to_string());
-            format!("▪ {} {}", one_line(name, 64), one_line(&input, 400))
+            let subject = malformed.as_deref().or_else(|| subject(input)).unwrap_or_default();
+            let line = format!("● {} {}", one_line(name, 64), one_line(subject, 400));
+            line.trim_end().to_owned()
         }
         (ContentBlock::ToolResult { content, is_error, .. }, _) => result(content, *is_error),
         (ContentBlock::Image { source }, _) => {
@@ -167,6 +168,12 @@ fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
         out.push_str(&text);
         out.push_str("\n\n");
     }
+}
+
+/// Returns what a call is about, as the screen shows it: a telling field of its input, or the first text.
+fn subject(input: &Value) -> Option<&str> {
+    let texts = || input.as_object()?.values().filter_map(Value::as_str).find(|it| !it.is_empty());
+    call_subject(input).or_else(texts)
 }
 
 /// Returns the first lines of a result, indented.
@@ -295,7 +302,7 @@ ID                                    LAST               AGENTS  DIRECTORY  NAME
         let expected = format!(
             "› look around\n\n\
              [compacted: 9000 to 70 tokens; a summary replaces what is above]\n\n\
-             I look.\n\n▪ Grep {{\"pattern\":\"fn\\u001b\"}}\n\n\
+             I look.\n\n● Grep fn\\u{{1b}}\n\n\
              \x20 error:\n{hits}  … 2 more lines\n\n\
              [interrupted]\n\n[line 3 skipped]\n\n\
              == explore-1 · map the routes · turn limit 20, partial · {id}\n\n› map\n\n"

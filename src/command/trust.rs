@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{CommandReport, columns};
+use super::CommandReport;
 use crate::app::setup::{AppError, Setup, working_dir};
 use crate::cli::Cli;
 use crate::config::{Dirs, Origin, Project, ProjectStart, Trust, UntrustedItem, trust};
@@ -176,7 +176,7 @@ fn report_list(projects: &[(PathBuf, usize)]) -> CommandReport {
         return CommandReport::text("No project is trusted.\n");
     }
     let row = |(root, things): &(PathBuf, usize)| [printable_path(root), count(*things, "thing")];
-    CommandReport::text(columns(&projects.iter().map(row).collect::<Vec<_>>()))
+    CommandReport::table(&projects.iter().map(row).collect::<Vec<_>>())
 }
 
 /// Formats entries by file, each with its line.
