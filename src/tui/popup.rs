@@ -170,14 +170,12 @@ fn selection(theme: &Theme) -> Style {
     }
 }
 
-/// `8 of 16` for a list that is cut or filtered, otherwise nothing.
-pub fn position(selected: usize, found: usize, all: usize, height: u16) -> String {
-    if found > usize::from(height) {
-        format!("{} of {found}", selected + 1)
-    } else if found < all {
-        format!("{found} of {all}")
-    } else {
-        String::new()
+/// `8 of 16`, the place of the selected row among those that there are or that a filter has found, for a
+/// list that is cut or filtered; otherwise nothing.
+pub fn position(selected: usize, found: usize, is_cut: bool, is_filtered: bool) -> String {
+    match found > 0 && (is_cut || is_filtered) {
+        true => format!("{} of {found}", selected.min(found - 1) + 1),
+        false => String::new(),
     }
 }
 
@@ -196,10 +194,11 @@ mod tests {
     }
 
     #[test]
-    fn a_count_stands_where_something_is_left_out() {
-        assert_eq!(position(0, 5, 5, 8), "");
-        assert_eq!(position(7, 16, 16, 8), "8 of 16");
-        assert_eq!(position(0, 3, 16, 8), "3 of 16");
-        assert_eq!(position(1, 12, 16, 8), "2 of 12");
+    fn a_count_is_the_place_among_those_found() {
+        assert_eq!(position(0, 5, false, false), "");
+        assert_eq!(position(7, 16, true, false), "8 of 16");
+        assert_eq!(position(0, 3, false, true), "1 of 3");
+        assert_eq!(position(5, 3, false, true), "3 of 3");
+        assert_eq!(position(0, 0, false, true), "");
     }
 }

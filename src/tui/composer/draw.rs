@@ -174,7 +174,7 @@ pub fn draw_menu(
         MenuKind::Path => "files",
     };
     let all = menu.items.len();
-    let note = popup::position(menu.selected, all, all, area.height - 2);
+    let note = popup::position(menu.selected, all, all > usize::from(area.height - 2), false);
     let title = PopupTitle { name, filter: None, note };
     if question.is_some_and(|question| area.right() > question.right()) {
         popup::clear_beside(area, theme, buffer);

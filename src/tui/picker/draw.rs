@@ -69,7 +69,8 @@ pub fn draw(
     let height = area.height.saturating_sub(2);
     // Reserve up to a third of the height for notes.
     let kept = u16::try_from(notes.len()).unwrap_or(u16::MAX).min(height / 3);
-    let note = popup::position(selected, rows.len(), all.len(), height - kept);
+    let (is_cut, filtered) = (rows.len() > usize::from(height - kept), !picker.filter.is_empty());
+    let note = popup::position(selected, rows.len(), is_cut, filtered);
     let title = PopupTitle { name: &picker.title, filter: Some(&picker.filter), note };
     let (inner, cursor) = popup::draw(&title, area, painter, buffer);
     let whole = Rect { height: inner.height.saturating_sub(kept), ..inner };
@@ -278,7 +279,8 @@ pub fn draw_history(
         .collect();
     let selected = found.len().saturating_sub(1 + search.selected);
     let area = popup::place(area, usize::from(area.width), all.max(1));
-    let note = popup::position(search.selected, found.len(), all, area.height.saturating_sub(2));
+    let is_cut = found.len() > usize::from(area.height.saturating_sub(2));
+    let note = popup::position(search.selected, found.len(), is_cut, !search.query.is_empty());
     let title = PopupTitle { name: "history", filter: Some(&search.query), note };
     let (inner, cursor) = popup::draw(&title, area, painter, buffer);
     if lines.is_empty() {

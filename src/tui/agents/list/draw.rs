@@ -48,11 +48,8 @@ pub fn draw(
     let about_lines = found.iter().map(|row| about(row).len()).max().map_or(0, |lines| lines + 1);
     let area = popup::place(area, usize::from(room), lines.len() + about_lines);
     let filter = Some(&list.filter).filter(|_| list.filtering);
-    let cut = lines.len() + about_lines > usize::from(area.height.saturating_sub(2));
-    let note = match cut && !found.is_empty() {
-        true => format!("{} of {}", list.selected.min(found.len() - 1) + 1, found.len()),
-        false => String::new(),
-    };
+    let is_cut = lines.len() + about_lines > usize::from(area.height.saturating_sub(2));
+    let note = popup::position(list.selected, found.len(), is_cut, !list.filter.is_empty());
     let title = PopupTitle { name: "agents", filter, note };
     let (mut inner, cursor) = popup::draw(&title, area, painter, buffer);
     let height = u16::try_from(about_lines).unwrap_or(u16::MAX);
