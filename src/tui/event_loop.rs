@@ -23,6 +23,7 @@ use super::exit_summary::exit_summary;
 use super::host::{HostRequest, ScreenHost};
 use super::keyboard::{Input, Keyboard, PendingInput};
 use super::keymap::{Keymap, KeymapError};
+use super::labels;
 use super::linear::{LinearScreen, Occasion};
 use super::model::{DrawUrgency, TuiModel};
 use super::msg::{Msg, ScreenEffect};
@@ -430,7 +431,11 @@ impl EventLoop<'_> {
                 }
                 ScreenEffect::CopySelection => {
                     self.draw()?;
-                    if let Err(problem) = self.terminal.copy(self.view.selected()) {
+                    let text = self.view.selected();
+                    self.model.say(labels::copied_label(text));
+                    if !text.is_empty()
+                        && let Err(problem) = self.terminal.copy(text)
+                    {
                         self.model.say(problem.to_string());
                     }
                 }

@@ -6,6 +6,8 @@ use crate::protocol::{
     AgentPath, ApiError, Cost, Denial, Failure, PermissionMode, RunEnd, ShellEnd,
 };
 
+use unicode_segmentation::UnicodeSegmentation;
+
 use super::format::{clock, count, ordinal, tokens};
 use super::text::{one_line, truncate, width};
 use super::theme::{Glyph, Glyphs};
@@ -93,13 +95,13 @@ pub fn agent_status(model: &TuiModel, agent: &AgentState) -> StatusLabel {
     StatusLabel { glyph: Glyph::Spinner, text, tail }
 }
 
-/// Whether an agent was started by the one at this path, not by another one below it.
-fn is_child(agent: &AgentState, path: &AgentPath) -> bool {
 /// The place of an agent that waits for a slot, or of its question: `3rd in line`.
 pub fn queue_label(place: usize) -> String {
     format!("{} in line", ordinal(place))
 }
 
+/// Whether an agent was started by the one at this path, not by another one below it.
+fn is_child(agent: &AgentState, path: &AgentPath) -> bool {
     agent.path.depth() == path.depth() + 1
 }
 
@@ -483,6 +485,15 @@ pub fn sum_usage<'a>(agents: impl Iterator<Item = &'a AgentState>) -> (u64, Cost
         cost += agent.run.cost;
         (tokens + agent.run.usage.counted(), cost)
     })
+}
+
+/// Says how much of the screen was copied.
+pub fn copied_label(text: &str) -> String {
+    match text.lines().count() {
+        _ if text.trim().is_empty() => "nothing to copy there".to_owned(),
+        1 => format!("copied {}", count(text.graphemes(true).count(), "character")),
+        lines => format!("copied {}", count(lines, "line")),
+    }
 }
 
 /// Describes a mode, for the picker and the notice on a change.

@@ -6,7 +6,7 @@ use ratatui::layout::Position;
 
 use crate::tui::composer::draft;
 use crate::tui::focus;
-use crate::tui::format::count;
+use crate::tui::labels;
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
 use crate::tui::overlay::{Overlay, update as overlay};
@@ -88,7 +88,6 @@ fn release(model: &mut TuiModel, at: Position, under: HitTarget, effects: &mut V
     extend_selection(model, at);
     match model.selection {
         Some(selection) if selection.from != selection.to => {
-            model.say(format!("copied {}", count(selection.rows().count(), "line")));
             effects.push(ScreenEffect::CopySelection);
         }
         Some(_) => {
@@ -97,7 +96,7 @@ fn release(model: &mut TuiModel, at: Position, under: HitTarget, effects: &mut V
         }
         None => {
             if let Some(text) = model.composer.buffer.selected_text() {
-                model.say(format!("copied {}", count(text.lines().count(), "line")));
+                model.say(labels::copied_label(&text));
                 effects.push(ScreenEffect::Copy(text));
             }
         }

@@ -3,6 +3,7 @@
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Rect;
 
+use crate::tui::labels::copied_label;
 use crate::tui::msg::{HitKind, HitTarget, Msg, ScreenEffect};
 use crate::tui::testing::TestScreen;
 use crate::tui::transcript::Extent;
@@ -53,7 +54,7 @@ fn what_the_mouse_draws_over_is_copied_and_clicks_nothing() {
     assert_eq!(chosen, [(3, 52, 80), (4, 50, 80), (5, 50, 51)]);
     mouse(&mut screen, MouseEventKind::Up(MouseButton::Left), 10, 5);
     assert!(screen.effects.contains(&ScreenEffect::CopySelection));
-    assert_eq!((screen.notice(), &screen.model.focus), ("copied 3 lines", &None));
+    assert_eq!(screen.model.focus, None);
     screen.write("x");
     assert_eq!(screen.model.selection, None);
 }
@@ -71,4 +72,17 @@ fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
     screen.send(Msg::Mouse { event, hit: under, at });
     assert_eq!(screen.model.agents.get(&agent).unwrap().scroll.top, Some(37));
     assert_eq!((screen.model.focus.as_ref(), screen.model.main_scroll.top), (None, None));
+}
+
+#[test]
+fn a_notice_says_how_much_was_copied() {
+    for (text, words) in [
+        ("word", "copied 4 characters"),
+        ("x", "copied 1 character"),
+        ("👩\u{200d}👩\u{200d}👧 two", "copied 5 characters"),
+        ("one\ntwo\n\nthree", "copied 4 lines"),
+        (" \n ", "nothing to copy there"),
+    ] {
+        assert_eq!(copied_label(text), words);
+    }
 }
