@@ -113,6 +113,10 @@ fn click(model: &mut TuiModel, under: HitTarget) {
                 None => model.zoom |= focused,
             }
         }
+        HitKind::AgentRow(path) if model.overlay.is_none() => {
+            focus::focus_agent(model, &path);
+            model.zoom = true;
+        }
         HitKind::Item(id) if model.overlay.is_none() => {
             leave_pane(model);
             expand::toggle(model, id);

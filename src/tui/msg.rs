@@ -6,7 +6,7 @@ use std::time::Duration;
 use crossterm::event::{KeyEvent, MouseEvent};
 use ratatui::layout::Rect;
 
-use crate::protocol::{AgentEvent, Command};
+use crate::protocol::{AgentEvent, AgentPath, Command};
 
 use super::host::HostRequest;
 use crate::tui::model::Metrics;
@@ -77,7 +77,9 @@ pub enum HitKind {
     Body,
     /// An item of the transcript in the body.
     Item(ItemId),
-    Pane(crate::protocol::AgentPath),
+    Pane(AgentPath),
+    /// The row of an agent in main's transcript.
+    AgentRow(AgentPath),
     /// The answer with this digit.
     Answer(u8),
     Overlay,

@@ -165,8 +165,11 @@ impl View {
             let zoomed = model.zoomed().map(|agent| &agent.path);
             let layout = zoomed
                 .map_or(Some(&self.main), |path| self.agents.get(path).map(|(_, layout)| layout));
-            if let Some(item) = layout.and_then(|layout| layout.item_at(at.y)) {
-                target = HitKind::Item(item);
+            if let Some(hit) = layout.and_then(|layout| layout.line_at(at.y)) {
+                let main = model.main.get(hit.item).filter(|_| zoomed.is_none());
+                let row = main.zip(hit.line);
+                let agent = row.and_then(|(item, line)| batch::agent_at(model, item, line));
+                target = agent.map_or(HitKind::Item(hit.item), HitKind::AgentRow);
             }
         }
         let HitKind::Pane(path) = &target else {
@@ -177,9 +180,9 @@ impl View {
         let agent = model.agents.get(path).filter(|_| pane.is_some());
         let layout = self.agents.get(path).filter(|_| inner.contains(at));
         let output = layout.zip(agent).and_then(|((_, layout), agent)| {
-            let (item, is_rest) = layout.line_at(at.y)?;
-            let expanded = agent.transcript.get(item).is_some_and(|item| item.expanded);
-            (is_rest || expanded).then_some(item)
+            let hit = layout.line_at(at.y)?;
+            let expanded = agent.transcript.get(hit.item).is_some_and(|item| item.expanded);
+            (hit.counts_rest || expanded).then_some(hit.item)
         });
         let pane = agent.filter(|_| scrolls);
         let pane = pane.map(|agent| self.draw_agent(model, agent, inner, true, None));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ratatui::text::{Line, Span};
 
+use crate::protocol::AgentPath;
 use crate::tui::agents::result::result_line;
 use crate::tui::agents::row::{
     AgentGroup, figure_width, kind, number_style, right_aligned, task, turns, turns_width,
@@ -43,13 +44,10 @@ pub fn live_lines(
     painter: Painter<'_>,
 ) -> Option<Vec<Line<'static>>> {
     let ItemKind::Batch { members, form } = &item.kind else { return None };
-    let agents: Vec<&AgentState> =
-        members.iter().flat_map(|top| model.agents.of_batch(top)).collect();
+    let agents = agents(model, members);
     let group = AgentGroup { model, agents: &agents, painter };
     let room = usize::from(room);
-    let (width, height) = model.size;
-    let open =
-        beside && !layout::is_tiny(width, height) && agents.iter().any(|agent| agent.in_panel);
+    let open = beside && has_panel(model, &agents);
     let rows = || {
         let columns = Columns::new(group, room);
         let row = |at: usize| row(group, at, &columns, room);
@@ -64,6 +62,30 @@ pub fn live_lines(
             rows().into_iter().chain(hint(group).filter(|_| *opens)).collect()
         }
     })
+}
+
+/// The agent whose row is this line of an item beside the panel.
+pub fn agent_at(model: &TuiModel, item: &TranscriptItem, line: usize) -> Option<AgentPath> {
+    let ItemKind::Batch { members, form } = &item.kind else { return None };
+    let agents = agents(model, members);
+    let row = match form {
+        BatchForm::Whole => line.checked_sub(1)?,
+        BatchForm::Rows { .. } => line,
+        BatchForm::Head => return None,
+    };
+    let agent = agents.get(row).filter(|_| !has_panel(model, &agents))?;
+    Some(agent.path.clone())
+}
+
+/// The agents of a batch, each followed by those below it.
+fn agents<'a>(model: &'a TuiModel, members: &[AgentPath]) -> Vec<&'a AgentState> {
+    members.iter().flat_map(|top| model.agents.of_batch(top)).collect()
+}
+
+/// Whether the panel has the rows of these agents.
+fn has_panel(model: &TuiModel, agents: &[&AgentState]) -> bool {
+    let (width, height) = model.size;
+    !layout::is_tiny(width, height) && agents.iter().any(|agent| agent.in_panel)
 }
 
 /// `● 3 agents`: where they worked. Their rows are at the end of the turn.

@@ -1,13 +1,18 @@
 //! Clicks, selection and the wheel.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 
+use crate::protocol::RunEnd;
 use crate::tui::labels::copied_label;
 use crate::tui::msg::{HitKind, HitTarget, Msg, ScreenEffect};
-use crate::tui::testing::TestScreen;
+use crate::tui::testing::{TestScreen, finish};
+use crate::tui::text::Highlighter;
+use crate::tui::theme::Theme;
 use crate::tui::transcript::Extent;
+use crate::tui::view::View;
 
+use super::pictures::picture_by;
 use super::root;
 
 #[test]
@@ -72,6 +77,34 @@ fn the_wheel_scrolls_the_pane_under_it_and_leaves_the_focus_alone() {
     screen.send(Msg::Mouse { event, hit: under, at });
     assert_eq!(screen.model.agents.get(&agent).unwrap().scroll.top, Some(37));
     assert_eq!((screen.model.focus.as_ref(), screen.model.main_scroll.top), (None, None));
+}
+
+#[test]
+fn a_click_on_the_row_of_an_agent_opens_it() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agents = ["one", "two"].map(|task| screen.agent(&root(), &format!("explore-{task}"), task));
+    for agent in &agents {
+        screen.says(agent, "Found it.").event(agent, finish(RunEnd::Completed, "Found it."));
+    }
+    screen.says(&root(), "Done.").main(finish(RunEnd::Completed, ""));
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    let output = picture_by(&mut view, &mut screen, 100, 30);
+    let row = output.lines().position(|line| line.contains("2 two")).unwrap();
+    let mut click = |screen: &mut TestScreen, row: usize| {
+        let at = Position { x: 8, y: u16::try_from(row).unwrap() };
+        let hit = view.hit_test(&screen.model, at, false);
+        for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)]
+        {
+            let event = MouseEvent { kind, column: at.x, row: at.y, modifiers: KeyModifiers::NONE };
+            let (hit, at) = (hit.clone(), screen.at);
+            screen.send(Msg::Mouse { event, hit, at });
+        }
+    };
+    click(&mut screen, row + 1);
+    assert_eq!((&screen.model.focus, screen.model.zoom), (&None, false), "the line of hints");
+    click(&mut screen, row);
+    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&agents[1]), true));
 }
 
 #[test]

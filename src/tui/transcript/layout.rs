@@ -56,6 +56,15 @@ pub struct LayoutCache {
     rows: Vec<ItemRows>,
 }
 
+/// A line on the screen.
+pub struct LineHit {
+    pub item: ItemId,
+    /// Its index in the item; `None` for the gap above that.
+    pub line: Option<usize>,
+    /// Whether it counts what the item hides.
+    pub counts_rest: bool,
+}
+
 /// The rows of an item on the screen.
 struct ItemRows {
     item: ItemId,
@@ -154,25 +163,20 @@ impl LayoutCache {
         extent
     }
 
-    /// The item at a row of the screen in the last frame.
-    pub fn item_at(&self, y: u16) -> Option<ItemId> {
-        self.line_at(y).map(|(item, _)| item)
-    }
-
-    /// The item at a row of the screen in the last frame, and whether the row counts what it hides.
-    pub fn line_at(&self, y: u16) -> Option<(ItemId, bool)> {
+    /// The line at a row of the screen in the last frame.
+    pub fn line_at(&self, y: u16) -> Option<LineHit> {
         let found = self.rows.iter().find(|found| found.rows.contains(&y))?;
         let at = usize::try_from(found.item.checked_sub(self.first)?).ok()?;
         let layout = self.items.get(at)?;
         let line = found.line + usize::from(y - found.rows.start);
         let line = line.checked_sub(usize::from(layout.gap));
-        let is_rest = match (layout.drawn.as_deref(), line) {
+        let counts_rest = match (layout.drawn.as_deref(), line) {
             (Some(DrawnItem::Lines(lines)), Some(line)) => {
                 lines.get(line).is_some_and(is_rest_line)
             }
             _ => false,
         };
-        Some((found.item, is_rest))
+        Some(LineHit { item: found.item, line, counts_rest })
     }
 
     /// Forces a new layout at the same position, after a change of theme or colours.
