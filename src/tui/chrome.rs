@@ -11,6 +11,7 @@ use crate::tui::format::{clock, count, join_figures, spent, tokens};
 use crate::tui::interrupt;
 use crate::tui::labels;
 use crate::tui::labels::{OWN_CLOCK_AFTER, StatusLabel};
+use crate::tui::layout::ScreenLayout;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, two_ends};
 use crate::tui::text::{one_line, styled_line, truncate, width};
@@ -22,7 +23,8 @@ const MIN_WORK_WIDTH: usize = 12;
 const MAX_WORK_WIDTH: usize = 60;
 
 /// `─ to main · writing 0:12 ────`: the recipient of the prompt, and its state.
-pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> Line<'static> {
+pub fn rule(model: &TuiModel, layout: &ScreenLayout, painter: Painter<'_>) -> Line<'static> {
+    let small = layout.small;
     let theme = painter.theme;
     let sign = theme.glyphs.rule;
     let mut left = vec![Span::styled(format!("{sign} to "), theme.dim)];
@@ -49,14 +51,15 @@ pub fn rule(model: &TuiModel, room: u16, small: bool, painter: Painter<'_>) -> L
             theme.question,
         ));
     }
-    // A small screen has no status line, but this mode is always shown.
-    let bypass = model.session.mode == PermissionMode::BypassPermissions && small;
+    // Without a status line, this mode is shown all the same.
+    let bypass =
+        model.session.mode == PermissionMode::BypassPermissions && layout.status.is_empty();
     let right = if bypass {
         vec![Span::styled(PermissionMode::BypassPermissions.name(), theme.alarm)]
     } else {
         Vec::new()
     };
-    two_ends(left, right, usize::from(room), Some((sign, theme.dim)))
+    two_ends(left, right, usize::from(layout.rule.width), Some((sign, theme.dim)))
 }
 
 /// Whether the agent in the body works, or the user's own command runs.

@@ -7,6 +7,9 @@ use crate::protocol::PaneLayout;
 /// Maximum lines of the prompt.
 const MAX_PROMPT_LINES: u16 = 8;
 
+/// Height of a small screen from which it has a status line that the user's own command prints.
+const OWN_STATUS_HEIGHT: u16 = 12;
+
 /// Maximum number of visible queued messages.
 const MAX_QUEUE_LINES: u16 = 3;
 
@@ -57,6 +60,8 @@ pub struct LayoutInput {
     pub background: usize,
     /// Whether the agent in the body works, so that a line says at what.
     pub work: bool,
+    /// Whether the user's own command has printed the status line.
+    pub own_status: bool,
     /// Whether one agent fills the body.
     pub zoom: bool,
     pub panes: PaneLayout,
@@ -154,13 +159,8 @@ impl ScreenLayout {
         let small = is_small(width, height);
         let tiny = is_tiny(width, height);
         let nothing_else = width < 20 || height < 5;
-        let under = if tiny {
-            0
-        } else if small {
-            2
-        } else {
-            3
-        };
+        let has_status = !small || needs.own_status && !tiny && height >= OWN_STATUS_HEIGHT;
+        let under = if tiny { 0 } else { 2 + u16::from(has_status) };
         let most = if nothing_else { height } else { (height / 3).max(1) };
         let prompt = needs.prompt.clamp(1, MAX_PROMPT_LINES).min(most);
         let queue = if tiny { 0 } else { needs.queued.min(MAX_QUEUE_LINES).min(height / 5) };
@@ -190,7 +190,7 @@ impl ScreenLayout {
         let rule = take(u16::from(!tiny));
         let prompt = take(if nothing_else { height } else { prompt });
         let hint = take(u16::from(!tiny));
-        let status = take(u16::from(!small));
+        let status = take(u16::from(has_status));
 
         let right = right_width(width);
         let beside = kind == PaneLayout::Right && needs.agents > 0;
@@ -382,7 +382,7 @@ fn slots(agents: u16, room: u16, wide: bool) -> Option<(u16, u16)> {
     (one >= 2).then_some((1, one))
 }
 
-/// Whether a screen is too small for a status line and a line about the work.
+/// Whether a screen is too small for the usual status line and a line about the work.
 pub fn is_small(width: u16, height: u16) -> bool {
     width < 80 || height < 20
 }
@@ -413,6 +413,20 @@ mod tests {
         assert_eq!(15 - layout.body.height, 3);
         assert_eq!((three.area.height, three.slot), (3, 1));
         assert_eq!(panel(60, 15, 12).1.area.height, 6);
+    }
+
+    #[test]
+    fn a_small_screen_has_a_status_line_if_it_is_the_users_own() {
+        let status = |width, height, own_status| {
+            let needs =
+                LayoutInput { width, height, prompt: 1, own_status, ..LayoutInput::default() };
+            ScreenLayout::new(needs).status.height
+        };
+        for (width, height, usual, own) in
+            [(80, 20, 1, 1), (60, 15, 0, 1), (100, 12, 0, 1), (100, 11, 0, 0), (39, 24, 0, 0)]
+        {
+            assert_eq!((status(width, height, false), status(width, height, true)), (usual, own));
+        }
     }
 
     #[test]

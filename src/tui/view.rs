@@ -224,6 +224,7 @@ impl View {
             background: background::count(model),
             queued: u16::try_from(model.queue.visible().count()).unwrap_or(u16::MAX),
             work: chrome::works(model),
+            own_status: model.status_line.text.is_some(),
             zoom: model.zoomed().is_some(),
             panes: model.settings.panes,
         });
@@ -261,7 +262,7 @@ impl View {
         if !layout.work.is_empty() {
             put(buffer, layout.work, 0, &chrome::work(model, area.width, painter));
         }
-        put(buffer, layout.rule, 0, &chrome::rule(model, area.width, layout.small, painter));
+        put(buffer, layout.rule, 0, &chrome::rule(model, &layout, painter));
         put(buffer, layout.hint, 0, &hint::draw(model, &self.metrics, area.width, painter));
         put(buffer, layout.status, 0, &chrome::status(model, area.width, painter));
         let draft = prompt::draw(model, &mut self.draft, layout.prompt, painter, buffer);
