@@ -4,6 +4,7 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use unicode_width::UnicodeWidthChar;
 
 use crate::tui::agents::AgentState;
 use crate::tui::text::{truncate_line, width};
@@ -258,5 +259,48 @@ pub fn scrollbar(
         if let Some(cell) = buffer.cell_mut((area.right() + 1, area.y + row)) {
             cell.set_symbol(painter.theme.glyphs.thumb).set_style(style);
         }
+    }
+}
+
+/// Cells of a sign joined from several emoji.
+const JOINED_CELLS: usize = 2;
+
+/// Most bytes of one character.
+const CHAR_BYTES: usize = 4;
+
+/// Replaces each sign joined from several emoji by its first one, since terminals that do not join them draw
+/// them over what is beside them. Leaves the area `whole` as it is.
+pub fn narrow_joined(buffer: &mut Buffer, whole: Rect) {
+    for at in buffer.area.positions() {
+        let symbol = buffer[at].symbol();
+        if symbol.len() <= CHAR_BYTES || whole.contains(at) {
+            continue;
+        }
+        let cells = |c: char| c.width().unwrap_or(0);
+        let apart: usize = symbol.chars().map(cells).sum();
+        if let Some(first) = symbol.chars().next().filter(|first| cells(*first) == JOINED_CELLS)
+            && width(symbol) == JOINED_CELLS
+            && apart > JOINED_CELLS
+        {
+            buffer[at].set_char(first);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_joined_from_emoji_are_drawn_as_the_first_one() {
+        let text = "a👩\u{200d}👩\u{200d}👧b👍🏽c🎉d日e\u{301}⚠\u{fe0f}f ក្ក 🇪🇺";
+        let shown = |whole: Rect| {
+            let mut buffer = Buffer::with_lines([text]);
+            narrow_joined(&mut buffer, whole);
+            buffer
+        };
+        let plain = "a👩b👍c🎉d日e\u{301}⚠\u{fe0f}f ក្ក 🇪🇺";
+        assert_eq!(shown(Rect::default()), Buffer::with_lines([plain]));
+        assert_eq!(shown(Rect::new(0, 0, 50, 1)), Buffer::with_lines([text]));
     }
 }

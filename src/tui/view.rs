@@ -21,7 +21,7 @@ use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget};
 use crate::tui::overlay::Overlay;
 use crate::tui::page::draw::{self as page, ChangesLayout};
-use crate::tui::paint::{Painter, clear, put, put_all};
+use crate::tui::paint::{Painter, clear, narrow_joined, put, put_all};
 use crate::tui::picker::draw as picker;
 use crate::tui::popup::DrawnList;
 use crate::tui::question::content::QuestionContent;
@@ -283,6 +283,10 @@ impl View {
             }
             None => String::new(),
         };
+        // What the user is asked to allow is shown as it is written.
+        let question = self.hit_areas.iter().find(|(_, kind)| *kind == HitKind::Overlay);
+        let question = question.filter(|_| self.metrics.question.is_some());
+        narrow_joined(buffer, question.map(|(area, _)| *area).unwrap_or_default());
         let (body, queue, prompt) = (layout.body, layout.queue, layout.prompt);
         let (hint, status) = (layout.hint, layout.status);
         self.places = Places { body, queue, prompt, hint, status, cursor };
