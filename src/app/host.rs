@@ -1,5 +1,6 @@
 //! Fetches what the screen may not access itself: files, definitions, stored sessions, models, an editor.
 
+pub(super) mod history;
 mod pages;
 mod worktrees;
 
@@ -60,9 +61,6 @@ const ANSWER_CHARS: usize = 1_200;
 
 /// The file of instructions that `/memory` offers to create.
 const MEMORY_FILE: &str = "AGENTS.md";
-
-/// The maximum size of the prompt history, in bytes.
-const HISTORY_LIMIT: u64 = 256 * 1024;
 
 /// Where the instructions for agents are.
 #[derive(Clone)]
@@ -138,13 +136,6 @@ pub(super) struct LocalHost {
 impl LocalHost {
     fn temp_dir(&self) -> PathBuf {
         self.env.non_empty("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
-    }
-
-    /// Reads the prompts of earlier sessions, oldest first.
-    pub fn read_history(&self) -> Vec<String> {
-        let Some(path) = &self.history else { return Vec::new() };
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
     async fn files(&self, query: &str) -> Vec<String> {
@@ -379,7 +370,7 @@ impl LocalHost {
 
     async fn remember(&self, prompt: &str) {
         let (Some(path), prompt) = (self.history.clone(), prompt.to_owned()) else { return };
-        let write = tokio::task::spawn_blocking(move || append(&path, &prompt)).await;
+        let write = tokio::task::spawn_blocking(move || history::append(&path, &prompt)).await;
         if let Ok(Err(error)) = write {
             tracing::warn!(%error, "the prompt history could not be written");
         }
@@ -462,26 +453,6 @@ fn write_new(path: &Path, text: &str) -> std::io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     let mut file = options.create_new(true).write(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())
-}
-
-fn append(path: &Path, prompt: &str) -> std::io::Result<()> {
-    use std::io::Write as _;
-    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-
-    if let Some(folder) = path.parent() {
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    }
-    if path.metadata().is_ok_and(|found| found.len() > HISTORY_LIMIT) {
-        let text = std::fs::read_to_string(path)?;
-        let half = text.len() / 2;
-        let newer =
-            text[text.floor_char_boundary(half)..].split_once('\n').map_or("", |(_, rest)| rest);
-        std::fs::write(path, newer)?;
-    }
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.create(true).append(true).mode(0o600).open(path)?;
-    let line = serde_json::to_string(prompt)? + "\n";
-    file.write_all(line.as_bytes())
 }
 
 /// Returns how long ago something was: `2 min ago`, after a week the date.

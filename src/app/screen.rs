@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use super::host::{LocalHost, MemoryPlaces};
+use super::host::{LocalHost, MemoryPlaces, history};
 use super::keys::UserKeymap;
 use super::models::Models;
 use super::own_command::OwnCommand;
@@ -201,7 +201,7 @@ pub(crate) fn show(
         commands: commands.clone(),
         events: events.clone(),
         settings,
-        history: machine.read_history(),
+        history: machine.history.as_deref().map(history::read).unwrap_or_default(),
         keymap,
         pending: typed,
         log: log.is_some().then(|| setup.dirs.logs()),

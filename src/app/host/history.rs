@@ -1,0 +1,84 @@
+//! The prompts of earlier sessions, in one file, oldest first: each a JSON string on a line.
+
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use crate::config::replace::write_atomic;
+
+/// The size in bytes from which the older half of the file is dropped.
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// The longest prompt that is kept, in bytes. One of the size of the file would push out all others.
+const MAX_PROMPT_BYTES: usize = 32 * 1024;
+
+/// Reads the prompts; none if there is no file.
+pub fn read(path: &Path) -> Vec<String> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// Adds a prompt, unless it is too long.
+pub fn append(path: &Path, prompt: &str) -> io::Result<()> {
+    if prompt.len() > MAX_PROMPT_BYTES {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    if path.metadata().is_ok_and(|found| found.len() > MAX_BYTES) {
+        let text = fs::read_to_string(path)?;
+        write_atomic(path, newest(&text).as_bytes(), Permissions::from_mode(0o600))?;
+    }
+    let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+    let line = serde_json::to_string(prompt)? + "\n";
+    file.write_all(line.as_bytes())
+}
+
+/// The last whole lines that fill half of the file, without those that are too long.
+fn newest(text: &str) -> String {
+    let mut room = (MAX_BYTES / 2) as usize;
+    let fitting = |line: &&str| line.len() <= 2 * MAX_PROMPT_BYTES;
+    let lines = text.split_inclusive('\n').rev().filter(fitting).take_while(|line| {
+        let fits = line.len() <= room;
+        room = room.saturating_sub(line.len());
+        fits
+    });
+    let mut lines: Vec<&str> = lines.collect();
+    lines.reverse();
+    lines.concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_prompt_is_left_out_and_pushes_no_other_out() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("folder/history.jsonl");
+        append(&path, "first").unwrap();
+        append(&path, &"x\n".repeat(200_000)).unwrap();
+        append(&path, "second\nline").unwrap();
+        assert_eq!(read(&path), ["first", "second\nline"]);
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn the_newest_prompts_stay_when_the_file_grows_beyond_its_size() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("history.jsonl");
+        // An older version kept long ones.
+        let long = serde_json::to_string(&"x".repeat(300_000)).unwrap();
+        fs::write(&path, format!("\"old\"\n{long}\n\"new\"\n")).unwrap();
+        append(&path, "newest").unwrap();
+        assert_eq!(read(&path), ["old", "new", "newest"]);
+        for number in 0..300 {
+            append(&path, &format!("{number} {}", "x".repeat(2_000))).unwrap();
+        }
+        let kept = read(&path);
+        assert!(path.metadata().unwrap().len() <= MAX_BYTES + 4_096);
+        assert!(kept.len() >= 60 && kept.last().unwrap().starts_with("299 "), "{}", kept.len());
+    }
+}
