@@ -71,14 +71,17 @@ pub fn focus_beside(model: &mut TuiModel, forward: bool) {
     }
 }
 
-/// Focuses the agent with this number, or the first whose number ends with this digit; after the
-/// turn, one of the last batch.
+/// Focuses the agent with this number. Pressed again, goes on to those whose numbers end with this
+/// digit, in turn; after the turn of main, among the last batch.
 pub fn focus_number(model: &mut TuiModel, number: usize) {
     let (visible, latest) = (model.agents.visible(), model.agents.latest());
-    let all = || visible.iter().chain(&latest);
-    let found = all().find(|agent| agent.number == number);
-    let found = found.or_else(|| all().find(|agent| agent.number % 10 == number));
-    match found.map(|agent| agent.path.clone()) {
+    let mut fitting: Vec<&AgentState> = visible.into_iter().chain(latest).collect();
+    fitting.retain(|agent| agent.number % 10 == number);
+    fitting.sort_by_key(|agent| agent.number);
+    fitting.dedup_by_key(|agent| agent.number);
+    let at = fitting.iter().position(|agent| Some(&agent.path) == model.focus.as_ref());
+    let next = at.map_or(0, |at| (at + 1) % fitting.len());
+    match fitting.get(next).map(|agent| agent.path.clone()) {
         Some(path) => focus_agent(model, &path),
         None => model.reply(format!("there is no agent {number} here")),
     }

@@ -522,3 +522,15 @@ fn an_agent_in_the_queue_names_its_place_in_the_same_words_everywhere() {
     let output = picture(&mut screen, 120, 40);
     assert!(screen.model.zoom && output.contains("◌ 3rd in line"), "{output}");
 }
+
+#[test]
+fn alt_with_a_digit_reaches_every_number_that_ends_with_it() {
+    let (mut screen, paths) = many(28);
+    let mut press = |digit| {
+        screen.chord(KeyCode::Char(digit), KeyModifiers::ALT);
+        screen.model.focus.clone()
+    };
+    for number in [7, 17, 27, 7] {
+        assert_eq!(press('7').as_ref(), Some(&paths[number - 1]), "{number}");
+    }
+}
