@@ -96,6 +96,10 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
                 Err(_) => open::sessions(model, effects),
             }
         }
+        "rename" | "export" if !model.session.resumable => {
+            let done = if name == "rename" { "named" } else { "exported" };
+            model.say(format!("this session is not stored, so it cannot be {done}"));
+        }
         "rename" => match model.session.id {
             Some(session) => {
                 let (name, result) = (argument.to_owned(), Ok(None));
