@@ -69,18 +69,18 @@ pub enum WorkError {
     )]
     Unmerged,
     #[error(
-        "not merged, and nothing has changed: conflicts in {}; its work is the commit {commit} now, which \
+        "nothing has changed: there are conflicts in {}; its work is the commit {commit} now, which \
          `git merge {commit}` merges by hand",
         named(files)
     )]
     Conflict { files: Vec<String>, commit: String },
     #[error(
-        "not merged, and nothing has changed: {path} is a repository of its own; its work is the commit {commit} \
+        "nothing has changed: {path} is a repository of its own; its work is the commit {commit} \
          now, which `git merge {commit}` merges by hand"
     )]
     NestedRepository { path: String, commit: String },
     #[error(
-        "not merged, and nothing has changed: {said}; its work is the commit {commit} now, which \
+        "nothing has changed: {said}; its work is the commit {commit} now, which \
          `git merge {commit}` merges by hand"
     )]
     NotApplied { said: String, commit: String },

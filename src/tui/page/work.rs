@@ -96,32 +96,44 @@ pub fn fill(
 /// Takes note that the work of an agent was merged, or says why not.
 pub fn merged(model: &mut TuiModel, path: &AgentPath, result: Result<MergedWork, String>) {
     let label = label(model, path);
-    let text = match result {
+    match result {
         Ok(MergedWork { files, commit }) => {
             forget(model, path);
-            match files {
+            model.say(match files {
                 0 => format!("your files had all of {label}'s work · kept as {commit}"),
                 _ => {
                     format!("merged {} of {label} · /diff · kept as {commit}", count(files, "file"))
                 }
-            }
+            });
         }
-        Err(why) => format!("{label}: {why}"),
-    };
-    model.say(text);
+        Err(why) => say_failure(model, &format!("{label} · not merged"), why),
+    }
 }
 
 /// Takes note that the work of an agent was discarded, or says why not.
 pub fn discarded(model: &mut TuiModel, path: &AgentPath, result: Result<String, String>) {
     let label = label(model, path);
-    let text = match result {
+    match result {
         Ok(commit) => {
             forget(model, path);
-            format!("discarded the work of {label} · `git branch NAME {commit}` brings it back")
+            model.say(format!(
+                "discarded the work of {label} · `git branch NAME {commit}` brings it back"
+            ));
         }
-        Err(why) => format!("{label}: {why}"),
-    };
-    model.say(text);
+        Err(why) => say_failure(model, &format!("{label} · not discarded"), why),
+    }
+}
+
+/// Shows what the user has to do, which takes more than the line for notices; there, if another page or
+/// a list is open.
+fn say_failure(model: &mut TuiModel, title: &str, why: String) {
+    match model.overlay {
+        None => {
+            let (title, body) = (title.to_owned(), vec![PageLine::from(why)].into());
+            model.overlay = Some(Overlay::Page(Page { title, body, scroll: 0, work: None }));
+        }
+        Some(_) => model.say(format!("{title}: {why}")),
+    }
 }
 
 fn label(model: &TuiModel, path: &AgentPath) -> String {

@@ -92,7 +92,7 @@ fn merged_work_is_gone_from_the_list_and_failed_work_stays() {
     let (mut screen, path) = opened();
     screen.write("mm");
     let (agent, worktree) = (path.clone(), worktree());
-    let failed = Err("not merged, and nothing has changed: conflicts in a.rs".to_owned());
+    let failed = Err("nothing has changed: there are conflicts in a.rs".to_owned());
     reply(
         &mut screen,
         HostRequest::MergeWorktree {
@@ -101,7 +101,7 @@ fn merged_work_is_gone_from_the_list_and_failed_work_stays() {
             result: failed,
         },
     );
-    assert!(picture(&mut screen, 100, 24).contains("agent 1: not merged, and nothing has changed"));
+    assert!(picture(&mut screen, 100, 24).contains("agent 1 · not merged"));
     assert!(screen.model.agents.get(&path).unwrap().has_work());
     let merged = Ok(MergedWork { files: 2, commit: "5d6e7f8".to_owned() });
     reply(&mut screen, HostRequest::MergeWorktree { agent, worktree, result: merged });

@@ -89,8 +89,8 @@ async fn words_typed_over_work_merge_nothing_and_a_conflict_is_told() {
     screen.keys("d");
     screen.wait_for("CHILD-A was here");
     screen.keys("mm");
-    let said = screen.wait_for("agent 1: not merged, and nothing has changed");
-    assert!(said.contains("conflicts in a.txt"), "{said}");
+    let said = screen.wait_for("agent 1 · not merged");
+    assert!(said.contains("conflicts in a.txt") && said.contains("by hand"), "{said}");
     assert_eq!(scene.world.read("a.txt"), "the user's\n");
     assert_eq!(worktrees(&scene).len(), 2);
     scene.server.finish();
