@@ -278,7 +278,7 @@ fn not_found(report: &ErrorReport, model: &str, endpoint: &Endpoint) -> String {
         ),
         Missing::Url => format!("{host} does not know {url} (404){said}. Check base_url"),
         Missing::Either => format!(
-            "{host} does not know the model {model}, or not the address {url} (404){said}. Choose a model with /model or --model, or check base_url"
+            "{host} does not know the model {model} or the address {url} (404){said}. Choose a model with /model or --model, or check base_url"
         ),
     }
 }

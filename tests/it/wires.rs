@@ -415,7 +415,7 @@ async fn a_model_that_the_provider_does_not_know_is_named_and_so_is_the_address_
         assert!(told.contains(words) && told.contains("--model"), "{wire:?}: {told}");
         assert!(!told.contains("base_url"), "{wire:?}: {told}");
         let told = failed("TASK-2").await;
-        let words = "does not know the model model-x, or not the address http://127.0.0.1:";
+        let words = "does not know the model model-x or the address http://127.0.0.1:";
         assert!(told.contains(words) && told.contains("check base_url"), "{wire:?}: {told}");
         scene.server.finish();
     })

@@ -176,7 +176,7 @@ async fn a_changed_sample_changes_the_text() {
 async fn a_sample_without_the_bug_is_not_said_to_be_fixed() {
     let stage = DemoRun::new(&[]).altered("lib/discount.sh", "-gt", "-ge");
     let text = stage.show().await;
-    assert!(text.starts_with("**Not fixed.**"), "{text}");
+    assert!(text.starts_with("**Not fixed:**"), "{text}");
     assert!(text.contains("I changed nothing"), "{text}");
 }
 
@@ -193,7 +193,7 @@ async fn a_no_to_the_tests_is_told_by_child_and_parent() {
 async fn a_no_to_the_edit_leaves_the_bug_and_says_so() {
     let stage = DemoRun::new(&["lib/discount.sh"]);
     let text = stage.show().await;
-    assert!(text.starts_with("**Not fixed.** the edit did not happen"), "{text}");
+    assert!(text.starts_with("**Not fixed:** the edit did not happen"), "{text}");
     assert!(text.contains("before `10 x tea: 40.00`, now `10 x tea: 40.00`"), "{text}");
     assert!(stage.shell("bash tests/run.sh").is_err());
 }

@@ -73,6 +73,7 @@ fn escape_time(shown: &str) -> Finding {
             ABOUT,
             format!("tmux delays Esc by {time} ms: put `set -sg escape-time 10` into ~/.tmux.conf"),
         ),
+        Ok(0) => Finding::ok(ABOUT, "tmux passes Esc on at once"),
         Ok(time) => Finding::ok(ABOUT, format!("tmux delays Esc by {time} ms")),
         Err(_) => Finding::note(ABOUT, "cannot read the escape-time of tmux"),
     }

@@ -63,7 +63,7 @@ fn a_404_names_the_model_the_address_or_both_as_the_server_says() {
     let address = "https://api.anthropic.com/v1/messages";
     let either = |said: &str| {
         format!(
-            "api.anthropic.com does not know the model claude-x, or not the address {address} (404){said}. Choose a model with /model or --model, or check base_url"
+            "api.anthropic.com does not know the model claude-x or the address {address} (404){said}. Choose a model with /model or --model, or check base_url"
         )
     };
     let code = r#"{"error":{"message":"no access","code":"model_not_found"}}"#;
