@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::speech::Speech;
 use crate::protocol::AgentPath;
 use crate::tui::agents::result::result_line;
 use crate::tui::agents::{AgentState, RunPhase};
@@ -26,7 +27,7 @@ enum Stage {
 pub(super) struct AgentLog(HashMap<AgentPath, Stage>);
 
 impl AgentLog {
-    pub fn say(&mut self, model: &TuiModel, lines: &mut Vec<String>) {
+    pub fn say(&mut self, model: &TuiModel, speech: &mut Speech) {
         for agent in model.agents.iter() {
             let stage = match &agent.run.phase {
                 RunPhase::Ended(_) => Stage::Ended,
@@ -38,12 +39,12 @@ impl AgentLog {
                 // Agents of a stored session.
                 (None, Stage::Ended) => {}
                 (before, stage) if before == Some(stage) => {}
-                (_, Stage::Queued) => lines.push(format!("Queued: {}.", title(agent))),
+                (_, Stage::Queued) => speech.line(&format!("Queued: {}.", title(agent))),
                 (Some(Stage::Ended), Stage::Running) => {
-                    lines.push(format!("Resumed: {}.", title(agent)));
+                    speech.line(&format!("Resumed: {}.", title(agent)));
                 }
-                (_, Stage::Running) => lines.push(format!("Started: {}.", title(agent))),
-                (_, Stage::Ended) => lines.push(end(model, agent)),
+                (_, Stage::Running) => speech.line(&format!("Started: {}.", title(agent))),
+                (_, Stage::Ended) => speech.line(&end(model, agent)),
             }
         }
     }

@@ -5,6 +5,7 @@
 //! text becomes lines.
 
 mod agents;
+mod speech;
 mod transcript;
 mod words;
 
@@ -14,7 +15,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::{Position, Rect};
 
-use crate::protocol::{AgentPath, PermissionMode, SessionId};
+use crate::protocol::{AgentPath, PermissionMode, QuestionId, SessionId};
 use crate::tui::chrome;
 use crate::tui::interrupt::stop_hint;
 use crate::tui::labels;
@@ -25,6 +26,7 @@ use crate::tui::terminal::PromptRows;
 use crate::tui::view::View;
 
 use agents::AgentLog;
+use speech::Speech;
 use transcript::TranscriptLog;
 pub use words::{Row, clean_rows};
 use words::{WIDE, clean_row};
@@ -64,6 +66,8 @@ pub struct LinearScreen {
     mode: PermissionMode,
     busy: bool,
     notice: String,
+    /// The open question, once it was said.
+    question: Option<QuestionId>,
     /// The overlay, and its rows.
     cover: Option<String>,
     rows: Vec<words::Row>,
@@ -85,39 +89,52 @@ impl LinearScreen {
     ) -> LinearFrame {
         let (width, height) = Self::size(width);
         let rows = self.draw_aside(model, view, Rect::new(0, 0, width, height));
-        let mut lines = Vec::new();
+        let mut speech = Speech::default();
         if !std::mem::replace(&mut self.started, true) {
-            let head = chrome::session_header(model, view.theme(), width);
-            lines.extend(head.iter().map(|line| clean_row(&line.to_string()).text));
-            let model_name = Some(model.session.model.as_str()).filter(|name| !name.is_empty());
-            lines.push(format!(
-                "Model {}, mode {}.",
-                model_name.unwrap_or("none"),
-                model.session.mode.name()
-            ));
-            lines.push(
-                "Lines for screen readers. ? lists the keys, Ctrl+L says where you are.".into(),
-            );
-            self.mode = model.session.mode;
+            self.say_start(model, view, width, &mut speech);
         }
         if self.session != model.session.id {
             self.session = model.session.id;
             self.transcripts.clear();
         }
-        self.say_work(model, &mut lines);
-        self.say_transcript(model, view, width, &mut lines);
-        self.agents.say(model, &mut lines);
-        self.say_focus(model, &mut lines);
-        self.say_cover(model, view, &rows, occasion, &mut lines);
-        self.say_notice(model, &mut lines);
+        self.say_mode(model, &mut speech);
+        if !self.waits_for_answer(model) {
+            self.say_work(model, &mut speech);
+            self.say_transcript(model, view, width, &mut speech);
+            self.agents.say(model, &mut speech);
+        }
+        self.say_focus(model, &mut speech);
+        if !self.waits_for_answer(model) || occasion.input {
+            self.say_notice(model, &mut speech);
+        }
+        self.say_cover(model, view, &rows, occasion, &mut speech);
+        self.question = model.questions.open.as_ref().map(|open| open.id);
         let prompt = prompt(model, view, &rows);
         if occasion.asked {
-            self.say_place(model, view, &rows, &mut lines);
+            self.say_place(model, view, &rows, &mut speech);
             // The line that keys go to may be the hint.
-            lines.pop_if(|last| prompt.rows == [&**last]);
+            if let [row] = &prompt.rows[..] {
+                speech.take_back(row);
+            }
         }
-        lines.retain(|line| !line.trim().is_empty());
-        LinearFrame { lines, prompt }
+        LinearFrame { lines: speech.into_lines(), prompt }
+    }
+
+    /// Whether a question that was said waits for its answer. Nothing is said beside it: what others
+    /// wrote must not stand between the question and the key.
+    fn waits_for_answer(&self, model: &TuiModel) -> bool {
+        let open = model.questions.open.as_ref();
+        open.is_some_and(|open| self.question == Some(open.id))
+    }
+
+    fn say_start(&mut self, model: &TuiModel, view: &View, width: u16, speech: &mut Speech) {
+        let head = chrome::session_header(model, view.theme(), width);
+        head.iter().for_each(|line| speech.line(&clean_row(&line.to_string()).text));
+        let model_name = Some(model.session.model.as_str()).filter(|name| !name.is_empty());
+        let (name, mode) = (model_name.unwrap_or("none"), model.session.mode);
+        speech.line(&format!("Model {name}, mode {}.", mode.name()));
+        speech.line("Lines for screen readers. ? lists the keys, Ctrl+L says where you are.");
+        self.mode = mode;
     }
 
     /// Draws what the other screen has besides transcripts and panes, and returns its rows.
@@ -141,46 +158,43 @@ impl LinearScreen {
         (0..area.height).map(row).collect()
     }
 
-    fn say_work(&mut self, model: &TuiModel, lines: &mut Vec<String>) {
+    fn say_work(&mut self, model: &TuiModel, speech: &mut Speech) {
         let busy = model.main_is_busy();
         if busy && !self.busy {
             let stop = stop_hint(model).map_or("", |_| " Esc stops it.");
-            lines.push(format!("Main is working.{stop}"));
+            speech.line(&format!("Main is working.{stop}"));
         }
         self.busy = busy;
+    }
+
+    fn say_mode(&mut self, model: &TuiModel, speech: &mut Speech) {
         if self.mode != model.session.mode {
             self.mode = model.session.mode;
-            lines.push(format!("Mode {}: {}.", self.mode.name(), labels::mode_label(self.mode)));
+            speech.line(&format!("Mode {}: {}.", self.mode.name(), labels::mode_label(self.mode)));
         }
     }
 
-    fn say_transcript(
-        &mut self,
-        model: &TuiModel,
-        view: &View,
-        width: u16,
-        lines: &mut Vec<String>,
-    ) {
+    fn say_transcript(&mut self, model: &TuiModel, view: &View, width: u16, speech: &mut Speech) {
         let agent = model.zoomed();
         let path = agent.map_or_else(AgentPath::root, |agent| agent.path.clone());
         if self.reading.as_ref().is_some_and(|before| *before != path) {
-            lines.push(match agent {
+            speech.line(&match agent {
                 Some(agent) => format!("Transcript of {}:", agents::title(agent)),
                 None => "Transcript of main:".to_owned(),
             });
         }
         let name = agent.map_or("main", |agent| &agent.info.name);
         let log = self.transcripts.entry(path.clone()).or_default();
-        log.say(model.transcript(&path), name, |item| view.item_lines(model, item, width), lines);
+        log.say(model.transcript(&path), name, |item| view.item_lines(model, item, width), speech);
         self.reading = Some(path);
     }
 
-    fn say_focus(&mut self, model: &TuiModel, lines: &mut Vec<String>) {
+    fn say_focus(&mut self, model: &TuiModel, speech: &mut Speech) {
         if self.focus == model.focus {
             return;
         }
         self.focus.clone_from(&model.focus);
-        lines.push(match model.focused() {
+        speech.line(&match model.focused() {
             Some(agent) => {
                 let state = labels::agent_status(model, agent).text;
                 format!("Messages go to {}: {state}.", agents::title(agent))
@@ -196,7 +210,7 @@ impl LinearScreen {
         view: &View,
         rows: &[String],
         occasion: Occasion,
-        lines: &mut Vec<String>,
+        speech: &mut Speech,
     ) {
         let cover = cover(model);
         let opened = cover != self.cover;
@@ -212,48 +226,61 @@ impl LinearScreen {
             None => Vec::new(),
         };
         if opened && let Some(cover) = &cover {
-            lines.push(cover_name(cover));
+            speech.line(&cover_name(cover));
         }
         let before = if opened { Vec::new() } else { std::mem::take(&mut self.rows) };
-        lines.extend(words::lines(rows.iter().filter(|row| row.is_new(&before))));
+        let new = words::lines(rows.iter().filter(|row| row.is_new(&before)));
+        match cover.as_deref().is_some_and(|cover| !is_question(cover)) {
+            true => new.iter().for_each(|line| speech.row(line)),
+            false => new.iter().for_each(|line| speech.line(line)),
+        }
         (self.cover, self.rows) = (cover, rows);
     }
 
-    fn say_notice(&mut self, model: &TuiModel, lines: &mut Vec<String>) {
+    fn say_notice(&mut self, model: &TuiModel, speech: &mut Speech) {
         let text = model.notice.as_ref().map(|notice| notice.text.as_str()).unwrap_or_default();
         if self.notice != text {
             text.clone_into(&mut self.notice);
-            lines.push(clean_row(text).text);
+            speech.row(&clean_row(text).text);
         }
     }
 
     /// Says what works, what is open and what is selected in it, what waits and what the keys do. The rest
     /// of what is open was said when it opened.
-    fn say_place(&self, model: &TuiModel, view: &View, rows: &[String], lines: &mut Vec<String>) {
+    fn say_place(&self, model: &TuiModel, view: &View, rows: &[String], speech: &mut Speech) {
         let places = view.places();
         let working = model.agents.alive().map(|agent| {
             format!("{}: {}", agents::title(agent), labels::agent_status(model, agent).text)
         });
         let main = labels::main_label(model);
-        lines.push(format!("Main: {}", if main.is_empty() { "idle" } else { &main }));
-        lines.extend(working);
+        speech.line(&format!("Main: {}", if main.is_empty() { "idle" } else { &main }));
+        working.for_each(|line| speech.line(&line));
         if let Some(cover) = &self.cover {
-            lines.push(cover_name(cover));
+            speech.line(&cover_name(cover));
             let title = self.rows.first().filter(|row| !row.selected);
             let selected = self.rows.iter().filter(|row| row.selected);
-            lines.extend(title.into_iter().chain(selected).map(words::Row::line));
+            title.into_iter().chain(selected).for_each(|row| speech.line(&row.line()));
         }
         for area in [places.queue, places.status, places.hint] {
-            lines.extend(words::lines(words::rows(rows, area, Rect::default(), &[]).iter()));
+            let rows = words::rows(rows, area, Rect::default(), &[]);
+            words::lines(rows.iter()).iter().for_each(|line| speech.line(line));
         }
     }
+}
+
+/// The name of the question's content over the whole body.
+const IN_FULL: &str = "The question in full";
+
+/// Whether this cover is the open question. Its content is indented, its title and answers are not.
+fn is_question(cover: &str) -> bool {
+    cover == IN_FULL || cover.starts_with("Question#")
 }
 
 /// The name of what covers the body; behind `#`, what makes it another one.
 fn cover(model: &TuiModel) -> Option<String> {
     Some(match &model.overlay {
         Some(Overlay::Reader(_)) => "Reader".to_owned(),
-        Some(Overlay::Question { .. }) => "The question in full".to_owned(),
+        Some(Overlay::Question { .. }) => IN_FULL.to_owned(),
         Some(Overlay::Help { .. }) => "Help".to_owned(),
         Some(Overlay::Page(page)) => format!("Page {}", page.title),
         Some(Overlay::Agents(_)) => "List of agents".to_owned(),

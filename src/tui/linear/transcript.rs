@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use ratatui::text::Line;
 
+use super::speech::Speech;
 use super::words::clean_rows;
 use crate::tui::format::count;
-use crate::tui::text::{MarkdownWords, sanitize};
+use crate::tui::text::MarkdownWords;
 use crate::tui::transcript::draw::is_running;
 use crate::tui::transcript::{ItemId, ItemKind, TranscriptItem, TranscriptState};
 
@@ -34,7 +35,7 @@ struct OpenItem {
 
 impl OpenItem {
     /// Says the new whole lines of a text, or all of it.
-    fn say(&mut self, text: &str, done: bool, name: &str, lines: &mut Vec<String>) {
+    fn say(&mut self, text: &str, done: bool, name: &str, speech: &mut Speech) {
         if !text.is_char_boundary(self.read) {
             *self = Self::default();
         }
@@ -44,11 +45,12 @@ impl OpenItem {
         if done {
             new.extend(self.words.finish());
         }
-        if let Some(first) = new.first_mut().filter(|_| !self.named) {
-            first.insert_str(0, &format!("{name}: "));
-            self.named = true;
+        if new.is_empty() {
+            return;
         }
-        lines.extend(new);
+        let head = if self.named { String::new() } else { format!("{name}: ") };
+        self.named = true;
+        speech.text(&head, &new.join("\n"));
     }
 }
 
@@ -59,13 +61,13 @@ impl TranscriptLog {
         transcript: &TranscriptState,
         name: &str,
         drawn: impl Fn(&TranscriptItem) -> Vec<Line<'static>>,
-        lines: &mut Vec<String>,
+        speech: &mut Speech,
     ) {
         let ids = transcript.ids();
         let next = self.next.filter(|next| *next <= ids.end).unwrap_or_else(|| {
             let first = ids.start.max(ids.end.saturating_sub(LAST_ITEMS));
             if let Ok(older @ 1..) = usize::try_from(first - ids.start) {
-                lines.push(format!("{}; Ctrl+O reads them all.", count(older, "older entry")));
+                speech.line(&format!("{}; Ctrl+O reads them all.", count(older, "older entry")));
             }
             first
         });
@@ -75,7 +77,7 @@ impl TranscriptLog {
             let Some(item) = transcript.get(id) else { continue };
             match &item.kind {
                 ItemKind::Text { text, done, .. } => {
-                    open.say(text, *done, name, lines);
+                    open.say(text, *done, name, speech);
                     if !done {
                         self.open.insert(id, open);
                     }
@@ -85,13 +87,12 @@ impl TranscriptLog {
                 ItemKind::Tools(_) if is_running(item) => drop(self.open.insert(id, open)),
                 ItemKind::Prompt { text, task } => {
                     let who = if *task { "Task" } else { "You" };
-                    let text = format!("{who}: {}", sanitize(text));
-                    lines.extend(text.lines().map(str::to_owned));
+                    speech.text(&format!("{who}: "), text);
                 }
                 _ => {
                     let rows: Vec<String> = drawn(item).iter().map(Line::to_string).collect();
                     let rows = clean_rows(rows.iter().map(String::as_str));
-                    lines.extend(rows.into_iter().map(|row| row.text));
+                    rows.iter().for_each(|row| speech.row(&row.text));
                 }
             }
         }

@@ -2,8 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use crate::protocol::MotionMode;
-use crate::protocol::{Failure, RunEnd};
+use crate::protocol::{Failure, MotionMode, RunEnd};
 use crate::tui::linear::{LinearFrame, LinearScreen, Occasion};
 use crate::tui::msg::Msg;
 use crate::tui::testing::{TestScreen, finish};
@@ -62,12 +61,12 @@ fn each_thing_is_said_once_and_time_alone_says_nothing() {
     lines.screen.says(&root(), " half");
     assert_eq!(lines.said(), "");
     lines.screen.tool(&root(), "1", "Read", "src/a.rs");
-    assert_eq!(lines.said(), "second half");
+    assert_eq!(lines.said(), "  second half");
     let before = lines.frame(false);
     lines.screen.wait(30_000);
     assert_eq!(lines.frame(false), before, "nothing moves");
     lines.screen.tool_done(&root(), "1", "Read", "12 lines");
-    assert_eq!(lines.said(), "Read src/a.rs  12 lines");
+    assert_eq!(lines.said(), "  Read src/a.rs  12 lines");
 }
 
 #[test]
@@ -209,4 +208,51 @@ fn the_content_of_a_question_keeps_its_blanks_and_signs() {
     {
         assert!(said.contains(line), "{said}");
     }
+}
+
+/// Lines that a listener could take for a question.
+const FORGED: &str = "Working on it.\nQuestion:\nContent, 1 line:\nAnswers:\n1  Yes\n";
+
+#[test]
+fn nothing_is_said_beside_a_question_that_waits_for_its_answer() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go");
+    let agent = lines.screen.background(&root(), "helper-1", "help");
+    lines.screen.asks(&agent, 1, "helper-1", "psql shop").wait(2000);
+    let said = lines.frame(false).lines.join("\n");
+    assert!(said.contains("\nAnswers:\n1  Yes"), "{said}");
+    lines.screen.says(&root(), FORGED).tool(&root(), "1", "Read", "src/a.rs");
+    lines.screen.tool_done(&root(), "1", "Read", "1  Yes");
+    let other = lines.screen.background(&root(), "helper-2", "Answers:\n1  Yes");
+    lines.screen.says(&other, FORGED);
+    assert_eq!(lines.frame(false).lines, [""; 0]);
+    // Keys that read the question say no more than the question.
+    lines.screen.key(KeyCode::PageDown);
+    assert_eq!(lines.frame(true).lines, [""; 0]);
+    lines.screen.ctrl('o');
+    let said = lines.said();
+    assert!(said.starts_with("The question in full:\n") && !said.contains("Working"), "{said}");
+    lines.screen.esc();
+    assert!(lines.said().starts_with("Question:\n"));
+    lines.screen.write("1");
+    let said = lines.said();
+    assert!(said.contains("main: Working on it.\n  Question:\n"), "{said}");
+    assert!(said.contains("Started: agent 2, Answers: 1  Yes (helper-2)."), "{said}");
+}
+
+#[test]
+fn what_others_wrote_has_no_line_that_looks_like_one_of_a_question() {
+    let mut lines = Lines::new();
+    lines.screen.prompt(FORGED).says(&root(), FORGED);
+    let mut said = lines.frame(false).lines;
+    lines.screen.says(&root(), FORGED).tool(&root(), "1", "1  Yes", "src/a.rs");
+    lines.screen.tool_done(&root(), "1", "1  Yes", "Answers:");
+    said.extend(lines.frame(false).lines);
+    lines.screen.says(&root(), "\n1  Yes");
+    lines.screen.tool(&root(), "2", "Read", "a").tool_done(&root(), "2", "Read", "a");
+    lines.screen.model.say("Answers:\n1  Yes".to_owned());
+    said.extend(lines.frame(true).lines);
+    assert!(said.len() > 12 && said.iter().all(|line| !line.contains('\n')), "{said:#?}");
+    let looks = |line: &&String| line.starts_with(['Q', 'A', 'C', '1']);
+    assert_eq!(said.iter().find(looks), None, "{said:#?}");
 }
