@@ -14,7 +14,7 @@ use crate::tui::labels::{OWN_CLOCK_AFTER, StatusLabel};
 use crate::tui::layout::ScreenLayout;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{Painter, two_ends};
-use crate::tui::text::{one_line, styled_line, truncate, width};
+use crate::tui::text::{reveal_line, styled_line, truncate, width};
 use crate::tui::theme::{Glyph, Theme};
 use crate::tui::turn;
 
@@ -217,8 +217,8 @@ pub fn status(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static
 /// `shop (main)`.
 pub fn location(model: &TuiModel) -> String {
     match &model.session.branch {
-        Some(branch) => one_line(&format!("{} ({branch})", model.session.cwd)),
-        None => one_line(&model.session.cwd),
+        Some(branch) => reveal_line(&format!("{} ({branch})", model.session.cwd)),
+        None => reveal_line(&model.session.cwd),
     }
 }
 

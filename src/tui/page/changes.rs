@@ -7,7 +7,9 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{ChangeKind, FileChange, WorkingTreeChanges};
 use crate::tui::format::count;
-use crate::tui::text::{DiffFile, Highlighter, count_changes, one_line, truncate_line, whole_diff};
+use crate::tui::text::{
+    DiffFile, Highlighter, count_changes, reveal_line, truncate_line, whole_diff,
+};
 use crate::tui::theme::Theme;
 
 /// The most lines of diffs on a page.
@@ -56,13 +58,13 @@ pub fn change_lines(
 }
 
 fn title(file: &FileChange, added: usize, removed: usize, theme: &Theme) -> Line<'static> {
-    let name = one_line(&file.path);
+    let name = reveal_line(&file.path);
     let mut spans = vec![Span::styled(name, theme.text.add_modifier(Modifier::BOLD))];
     let note = match &file.kind {
         ChangeKind::Modified => String::new(),
         ChangeKind::Added => "new".to_owned(),
         ChangeKind::Deleted => "deleted".to_owned(),
-        ChangeKind::Renamed { from } => format!("renamed from {}", one_line(from)),
+        ChangeKind::Renamed { from } => format!("renamed from {}", reveal_line(from)),
         ChangeKind::Untracked => "untracked".to_owned(),
     };
     if !note.is_empty() {

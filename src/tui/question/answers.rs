@@ -8,7 +8,7 @@ use crate::tui::composer::TextBuffer as Typed;
 use crate::tui::composer::draw::DraftLayout;
 use crate::tui::question::content::plain_lines;
 use crate::tui::question::{NO_DIGIT, QuestionQueue, QuestionStage, ShownQuestion, grant, is_plan};
-use crate::tui::text::{one_line, reveal, width, wrap_hanging, wrap_text};
+use crate::tui::text::{reveal_line, width, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 
 /// Cells before an answer's text: its digit, the selection mark, a space.
@@ -105,13 +105,14 @@ impl AnswerBlock {
             ),
             QuestionStage::Reason(reason) => {
                 let does = if is_plan(question) { "plan" } else { "do" };
-                let words = format!("What should {} {does} instead? (optional)", question.agent);
+                let agent = reveal_line(&question.agent);
+                let words = format!("What should {agent} {does} instead? (optional)");
                 lower.lines.extend(wrap_text(&words, width, theme.text));
                 lower.push_input(reason, width, theme);
             }
             QuestionStage::Rule(rules) => {
                 if let Some(problem) = &open.problem {
-                    let words = format!("! not written: {}", one_line(&reveal(problem)));
+                    let words = format!("! not written: {}", reveal_line(problem));
                     lower.lines.extend(plain_lines(&words, width, theme.question));
                 }
                 let added = rules.text().lines().map(str::trim).collect::<Vec<_>>().join(", ");
@@ -299,7 +300,7 @@ fn answers(question: &Question, short: bool) -> Vec<AnswerLabel> {
         _ => format!("No, and cancel {}", question.agent),
     };
     let choices = QuestionQueue::choices(question).iter();
-    choices.map(|digit| (*digit, one_line(&words(digit)))).collect()
+    choices.map(|digit| (*digit, reveal_line(&words(digit)))).collect()
 }
 
 /// Shortens the answers.

@@ -17,8 +17,8 @@ use crate::tui::format::count;
 use crate::tui::model::TuiModel;
 use crate::tui::question::is_plan;
 use crate::tui::text::{
-    DiffFile, Highlighter, MarkdownStream, count_changes, one_line, reveal, sanitize, whole_diff,
-    width, wrap_text, wrap_written,
+    DiffFile, Highlighter, MarkdownStream, count_changes, reveal, reveal_line, sanitize,
+    whole_diff, width, wrap_text, wrap_written,
 };
 use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::indented;
@@ -165,9 +165,10 @@ impl ContentSize {
 
 /// The asking agent, with its depth if another sub-agent started it.
 pub fn asker(question: &Question) -> String {
+    let agent = reveal_line(&question.agent);
     match question.path.depth() {
-        depth @ 2.. => format!("{} (depth {depth})", question.agent),
-        _ => question.agent.clone(),
+        depth @ 2.. => format!("{agent} (depth {depth})"),
+        _ => agent,
     }
 }
 
@@ -202,7 +203,7 @@ pub fn request(question: &Question) -> (String, String) {
 
 /// The verb and the object of a call that needs permission.
 fn wanted_action(question: &Question) -> (String, String) {
-    let tool = one_line(&reveal(&question.tool));
+    let tool = reveal_line(&question.tool);
     let with = |usual: &[&str]| match usual.contains(&question.tool.as_str()) {
         true => String::new(),
         false => format!(" with {tool}"),
@@ -222,8 +223,8 @@ fn wanted_action(question: &Question) -> (String, String) {
             }
         },
         Access::Fetch { .. } => ("fetch from the web".to_owned(), with(&["WebFetch"])),
-        Access::Agent { name } => ("start the agent ".to_owned(), one_line(&reveal(name))),
-        Access::Skill { name } => ("use the skill ".to_owned(), one_line(&reveal(name))),
+        Access::Agent { name } => ("start the agent ".to_owned(), reveal_line(name)),
+        Access::Skill { name } => ("use the skill ".to_owned(), reveal_line(name)),
         Access::Nothing | Access::AskUser { .. } | Access::ExitPlan { .. } | Access::Other => {
             ("use ".to_owned(), tool)
         }
@@ -233,7 +234,7 @@ fn wanted_action(question: &Question) -> (String, String) {
 /// Names one file by its path, several by their number.
 fn files_label(question: &Question, paths: &[PathTarget]) -> String {
     match paths {
-        [path] => one_line(&reveal(&target_label(path, &question.cwd))),
+        [path] => reveal_line(&target_label(path, &question.cwd)),
         _ => count(paths.len(), "file"),
     }
 }
@@ -293,7 +294,7 @@ fn wrap_content(
         Access::Fetch { url } => lines.extend(rows(url, theme.link)),
         Access::Read { paths } | Access::Write { paths } if paths.len() != 1 => {
             for path in paths {
-                lines.extend(rows(&target_label(path, &question.cwd), theme.code));
+                lines.extend(rows(&reveal_line(&target_label(path, &question.cwd)), theme.code));
             }
         }
         _ => {}
@@ -318,7 +319,7 @@ fn wrap_content(
     lines.extend(diff);
     let call = lines.len();
     for warning in &question.warnings {
-        let warning = format!("! {}", one_line(&reveal(warning)));
+        let warning = format!("! {}", reveal_line(warning));
         lines.extend(plain_lines(&warning, width, theme.question));
     }
     lines.extend(reason_lines(question, context, width, theme));
@@ -361,10 +362,10 @@ fn reason_lines(
         _ => Some(&question.cwd).filter(|cwd| cwd.as_path() != context.folder),
     };
     let cwd = cwd.map(|cwd| format!("in {}", cwd.display()));
-    let task = context.task.map(|task| format!("task: {}", one_line(task)));
-    let parts = [cwd, Some(one_line(&reveal(&question.reason))), task];
+    let task = context.task.map(|task| format!("task: {task}"));
+    let parts = [cwd, Some(question.reason.clone()), task];
     let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    plain_lines(&words, width, theme.dim)
+    plain_lines(&reveal_line(&words), width, theme.dim)
 }
 
 /// The content for a call too large to show.
@@ -376,10 +377,10 @@ fn too_large_content(question: &Question, width: u16, theme: &Theme) -> WrappedC
     lines.extend(wrap_text(words, width, theme.question));
     let call = lines.len();
     for warning in question.warnings.iter().take(3) {
-        let warning = format!("! {}", one_line(&reveal(&cut(warning))));
+        let warning = format!("! {}", reveal_line(&cut(warning)));
         lines.extend(plain_lines(&warning, width, theme.question));
     }
-    let why = one_line(&reveal(&cut(&question.reason)));
+    let why = reveal_line(&cut(&question.reason));
     lines.extend(plain_lines(&why, width, theme.dim));
     WrappedContent { lines, call, changes: (0, 0) }
 }

@@ -1,7 +1,7 @@
 //! The second answer's grant, in a sentence.
 
 use crate::protocol::{Access, Question};
-use crate::tui::text::{one_line, reveal, width};
+use crate::tui::text::{reveal_line, width};
 
 /// Longest label in cells; a longer one would take too many lines from the call itself.
 const MAX_LABEL_WIDTH: usize = 140;
@@ -63,7 +63,7 @@ struct Grant {
 
 impl Grant {
     fn parse(rule: &str) -> Self {
-        let rule = one_line(&reveal(rule));
+        let rule = reveal_line(rule);
         let (tool, inner) = match rule.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
             Some((tool, inner)) => (tool, inner),
             None => (rule.as_str(), ""),

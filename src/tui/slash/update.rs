@@ -19,7 +19,7 @@ use crate::tui::picker::{open, update as picker};
 use crate::tui::reader::update as reader;
 use crate::tui::session::{DEFAULT_EFFORT, ScreenRule, ScreenSession};
 use crate::tui::slash::{COMMANDS, WAITS, command_name, is_prompt, resolve_alias};
-use crate::tui::text::{column_width, one_line, padded, width};
+use crate::tui::text::{column_width, one_line, padded, reveal_line, width};
 use crate::tui::{focus, labels};
 
 /// The title of the `/diff` page.
@@ -266,7 +266,7 @@ fn status_lines(model: &TuiModel) -> Vec<PageLine> {
         fact("session     ", session_label(session)),
         fact("model       ", model_name),
         fact("permissions ", mode),
-        fact("directory   ", session.folder.display().to_string()),
+        fact("directory   ", reveal_line(&session.folder.display().to_string())),
     ];
     if let Some(branch) = &session.branch {
         lines.push(fact("branch      ", branch.clone()));

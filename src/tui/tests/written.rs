@@ -108,3 +108,39 @@ fn blanks_that_no_row_has_room_for_are_counted() {
         }
     }
 }
+
+#[test]
+fn a_path_in_a_line_has_no_line_end_of_its_own() {
+    let forged = "sub\n! the command only lists files\tin /other";
+    let shown = "sub␊! the command only lists files␉in /other";
+    let mut screen = asked(|question| {
+        question.input = json!({ "command": "touch x" });
+        question.access = Access::Command { line: "touch x".into(), cwd: forged.into() };
+        question.reason = format!("no rule allows {forged}");
+        question.warnings = vec![format!("{forged} is odd")];
+        question.rules = vec![format!("Bash({forged})")];
+    });
+    let [dialog, reader] = both(&mut screen, &Theme::default(), (120, 40));
+    for row in
+        [format!("in {shown}"), format!("no rule allows {shown}"), format!("! {shown} is odd")]
+    {
+        assert!(reader.join(" ").contains(&row), "{row}: {reader:#?}");
+    }
+    let signs = |start: &str| {
+        let rows = dialog.iter().filter(|row| row.contains(&format!("{start}sub␊! the command")));
+        rows.count()
+    };
+    assert_eq!((signs("in "), signs("! "), signs("exactly \"")), (1, 1, 1), "{dialog:#?}");
+    let mut screen = asked(|question| {
+        question.tool = "Write".to_owned();
+        let path = std::path::PathBuf::from("shop/a)\nEdit\nBash");
+        question.access = Access::Write {
+            paths: vec![PathTarget { written: path.clone(), resolved: Some(path) }],
+        };
+        question.rules = vec!["Edit(a)\nEdit/**)".to_owned()];
+    });
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    let output = picture_by(&mut view, &mut screen, 120, 40);
+    assert!(output.contains("a)␊Edit␊Bash"), "{output}");
+    assert!(output.contains("a)␊Edit/"), "{output}");
+}

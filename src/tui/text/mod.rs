@@ -19,7 +19,7 @@ pub use diff::{DiffFile, DiffLimit, count_changes, diff_lines, whole_diff};
 pub use filter::TextFilter;
 pub use highlight::Highlighter;
 pub use markdown::{MarkdownStream, MarkdownWords, Widths};
-pub use sanitize::{one_line, reveal, sanitize};
+pub use sanitize::{one_line, reveal, reveal_line, sanitize};
 pub use sgr::styled_line;
 pub use width::{column_width, padded, truncate, truncate_line, width};
 pub use wrap::{hard_wrap, tail_lines, wrap_hanging, wrap_line, wrap_text};

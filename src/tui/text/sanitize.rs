@@ -53,6 +53,13 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
     Cow::Owned(cleaner.out)
 }
 
+/// Like [`reveal`], for text in a line: line ends and tabs have visible signs too. A path or a name in a
+/// line goes through this, so that it cannot begin a line of its own.
+pub fn reveal_line(text: &str) -> String {
+    let signs = reveal(text).replace('\n', "␊").replace('\t', "␉");
+    sanitize(&signs).into_owned()
+}
+
 /// Like [`sanitize`], but on one line: trims the text, and each run of newlines becomes one space.
 pub fn one_line(text: &str) -> String {
     let clean = sanitize(text.trim());
@@ -375,6 +382,12 @@ mod tests {
         let pile = format!("z{}", "\u{301}".repeat(200));
         assert_eq!(sanitize(&pile).chars().count(), 1 + MARK_LIMIT);
         assert_eq!(sanitize("\u{301}x \u{301}y"), "x y");
+    }
+
+    #[test]
+    fn each_line_end_in_a_line_has_a_sign() {
+        assert_eq!(reveal_line("a\r\n\n b\tc\n"), "a␍␊␊ b␉c␊");
+        assert_eq!(reveal_line(" a\u{2028}b\x1b[2J"), " a⟨U+2028⟩b␛[2J");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{TrustDialog, TrustItem, TrustQuestion};
 use crate::protocol::{escaped_lines, printable};
 use crate::tui::format::count;
 use crate::tui::paint::{frame as draw_box, put};
-use crate::tui::text::{sanitize, wrap_hanging, wrap_text};
+use crate::tui::text::{reveal_line, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 
 /// Maximum width, in cells: longer lines are hard to read.
@@ -174,6 +174,5 @@ fn answers(
 
 /// Escapes a text into one line without hidden characters or terminal controls.
 fn escape_line(text: &str) -> String {
-    let escaped = printable(text).replace('\n', "\\n").replace('\t', "\\t");
-    sanitize(&escaped).into_owned()
+    reveal_line(&printable(text))
 }

@@ -9,7 +9,7 @@ use crate::protocol::{UserOption, UserQuestion};
 use crate::tui::composer::draw::DraftLayout;
 use crate::tui::question::content::plain_lines;
 use crate::tui::question::form::{AnswerForm, FormQuestion, FormScroll};
-use crate::tui::text::{column_width, one_line, padded, reveal, truncate, width, wrap_hanging};
+use crate::tui::text::{column_width, padded, reveal_line, truncate, width, wrap_hanging};
 use crate::tui::theme::Theme;
 
 /// Cells before a row's text: its digit, the mark of the cursor, a space.
@@ -100,7 +100,7 @@ impl FormLines {
         let column = label_column(asked, width);
         for (row, option) in asked.options.iter().enumerate() {
             let start = self.lines.len();
-            let label = style.label(question, row, &one_line(&reveal(&option.label)));
+            let label = style.label(question, row, &reveal_line(&option.label));
             let margin = style.margin(question, row);
             self.push_option(option, &label, &margin, column, style);
             let preview = preview_lines(option, margin.width(), style);
@@ -182,7 +182,7 @@ impl FormLines {
         } else {
             let typed = question.text.text().trim();
             let words = if typed.is_empty() { "Type your own answer" } else { typed };
-            let label = style.label(question, row, &one_line(&reveal(words)));
+            let label = style.label(question, row, &reveal_line(words));
             self.lines.extend(wrap_hanging(&label, style.width, &margin, &rest));
         }
         self.rows.push(start..self.lines.len());
@@ -207,7 +207,7 @@ impl FormLines {
             ]);
             let rest = Line::raw(" ".repeat(first.width()));
             let answer = match question.answer() {
-                Some(answer) => Line::styled(one_line(&reveal(&answer)), theme.text),
+                Some(answer) => Line::styled(reveal_line(&answer), theme.text),
                 None => Line::styled("no answer", theme.question),
             };
             self.lines.extend(wrap_hanging(&answer, style.width, &first, &rest));
@@ -274,7 +274,7 @@ fn preview_lines(
 /// The width of the labels if the descriptions take no more lines beside than below them.
 fn label_column(asked: &UserQuestion, room: u16) -> Option<usize> {
     let margin = MARGIN + if asked.multi_select { TICK_BOX } else { 0 };
-    let labels = asked.options.iter().map(|option| width(&one_line(&reveal(&option.label))));
+    let labels = asked.options.iter().map(|option| width(&reveal_line(&option.label)));
     // The tick of a chosen one follows it.
     let column = labels.max()? + 2;
     let all = usize::from(room).checked_sub(margin)?;
@@ -286,7 +286,7 @@ fn label_column(asked: &UserQuestion, room: u16) -> Option<usize> {
 }
 
 fn header(asked: &UserQuestion) -> String {
-    truncate(&one_line(&reveal(&asked.header)), MAX_HEADER).into_owned()
+    truncate(&reveal_line(&asked.header), MAX_HEADER).into_owned()
 }
 
 fn indented(blank: &str, mut line: Line<'static>) -> Line<'static> {
