@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::layout::{Position, Rect};
+use ratatui::layout::{Margin, Position, Rect};
 
 use crate::protocol::{AgentPath, PermissionMode, QuestionId, SessionId};
 use crate::tui::chrome;
@@ -23,13 +23,14 @@ use crate::tui::model::TuiModel;
 use crate::tui::msg::HitKind;
 use crate::tui::overlay::Overlay;
 use crate::tui::terminal::PromptRows;
+use crate::tui::transcript::Extent;
 use crate::tui::view::View;
 
 use agents::AgentLog;
 use speech::Speech;
 use transcript::TranscriptLog;
-pub use words::{Row, clean_rows};
-use words::{WIDE, clean_row};
+use words::{CoverParts, DrawnRow, clean_row};
+pub use words::{Row, RowPart, lines};
 
 /// Widest line that is drawn aside, and the lines that fit: a question should be whole.
 const MAX_WIDTH: u16 = 100;
@@ -138,7 +139,7 @@ impl LinearScreen {
     }
 
     /// Draws what the other screen has besides transcripts and panes, and returns its rows.
-    fn draw_aside(&mut self, model: &TuiModel, view: &mut View, area: Rect) -> Vec<String> {
+    fn draw_aside(&mut self, model: &TuiModel, view: &mut View, area: Rect) -> Vec<DrawnRow> {
         if self.aside.as_ref().is_none_or(|aside| aside.backend().buffer().area != area) {
             self.aside = Terminal::new(TestBackend::new(area.width, area.height)).ok();
         }
@@ -149,11 +150,11 @@ impl LinearScreen {
         let row = |y| {
             let mut wide = false;
             let cells = (0..area.width).map(|x| {
-                let symbol = if wide { WIDE } else { buffer[(x, y)].symbol() };
+                let symbol = if wide { "" } else { buffer[(x, y)].symbol() };
                 wide = crate::tui::text::width(symbol) > 1;
-                symbol
+                symbol.to_owned()
             });
-            cells.collect()
+            DrawnRow(cells.collect())
         };
         (0..area.height).map(row).collect()
     }
@@ -208,7 +209,7 @@ impl LinearScreen {
         &mut self,
         model: &TuiModel,
         view: &View,
-        rows: &[String],
+        rows: &[DrawnRow],
         occasion: Occasion,
         speech: &mut Speech,
     ) {
@@ -218,11 +219,7 @@ impl LinearScreen {
             return;
         }
         let rows = match cover {
-            Some(_) => {
-                let question = view.metrics().question.as_ref();
-                let content = question.map(|question| question.content_area).unwrap_or_default();
-                words::rows(rows, view.places().body, content, &answers(view))
-            }
+            Some(_) => words::rows(rows, view.places().body, &cover_parts(model, view)),
             None => Vec::new(),
         };
         if opened && let Some(cover) = &cover {
@@ -247,7 +244,7 @@ impl LinearScreen {
 
     /// Says what works, what is open and what is selected in it, what waits and what the keys do. The rest
     /// of what is open was said when it opened.
-    fn say_place(&self, model: &TuiModel, view: &View, rows: &[String], speech: &mut Speech) {
+    fn say_place(&self, model: &TuiModel, view: &View, rows: &[DrawnRow], speech: &mut Speech) {
         let places = view.places();
         let working = model.agents.alive().map(|agent| {
             format!("{}: {}", agents::title(agent), labels::agent_status(model, agent).text)
@@ -262,7 +259,7 @@ impl LinearScreen {
             title.into_iter().chain(selected).for_each(|row| speech.line(&row.line()));
         }
         for area in [places.queue, places.status, places.hint] {
-            let rows = words::rows(rows, area, Rect::default(), &[]);
+            let rows = words::rows(rows, area, &CoverParts::default());
             words::lines(rows.iter()).iter().for_each(|line| speech.line(line));
         }
     }
@@ -300,21 +297,45 @@ fn cover_name(cover: &str) -> String {
     format!("{}:", cover.split('#').next().unwrap_or_default())
 }
 
-/// The areas of the answers to the open question, by digit.
-fn answers(view: &View) -> Vec<(Rect, u8)> {
+/// Where the parts of what covers the body are.
+fn cover_parts(model: &TuiModel, view: &View) -> CoverParts {
+    let (metrics, body) = (view.metrics(), view.places().body);
+    let rows = |from: u16, extent: Extent| {
+        let height = u16::try_from(extent.height).unwrap_or(u16::MAX);
+        (from..from.saturating_add(height).min(body.bottom()), extent.top)
+    };
+    let scrolled = match (&metrics.question, &model.overlay) {
+        (Some(question), _) => rows(question.content_area.y, question.content),
+        // Below its title.
+        (None, Some(Overlay::Reader(_))) => rows(body.y + 1, metrics.reader),
+        // In a box at the lower edge.
+        (None, _) => {
+            let height = u16::try_from(metrics.page.height).unwrap_or(u16::MAX);
+            rows(body.bottom().saturating_sub(height.saturating_add(1)), metrics.page)
+        }
+    };
+    let content = metrics.question.as_ref().map(|question| question.content_area);
     let answers = view.hit_areas().filter_map(|(area, kind)| match kind {
         HitKind::Answer(digit) => Some((*area, *digit)),
         _ => None,
     });
-    answers.collect()
+    let shown = metrics.question.is_some();
+    let mut boxes = view.hit_areas().filter(|(_, kind)| shown && *kind == HitKind::Overlay);
+    let inside = boxes.next().map(|(area, _)| area.inner(Margin::new(2, 1)));
+    CoverParts {
+        inside: inside.unwrap_or_default(),
+        content: content.unwrap_or_default(),
+        answers: answers.collect(),
+        scrolled,
+    }
 }
 
 /// The line that keys go to: a text field of what covers the body, the draft, or what the keys do.
-fn prompt(model: &TuiModel, view: &View, rows: &[String]) -> PromptRows {
+fn prompt(model: &TuiModel, view: &View, rows: &[DrawnRow]) -> PromptRows {
     let places = view.places();
     let text = |y: u16| {
-        let row = rows.get(usize::from(y)).map_or("", |row| row.trim_end());
-        row.replace(WIDE, "")
+        let row = rows.get(usize::from(y)).map(DrawnRow::text).unwrap_or_default();
+        row.trim_end().to_owned()
     };
     // Digits answer an open question; the draft gets all other keys.
     let answers = model.composer.is_empty()

@@ -1,12 +1,35 @@
 //! Turns drawn rows into words: without frames, and with words for signs.
 
-use ratatui::layout::Rect;
-use unicode_segmentation::UnicodeSegmentation;
+use std::ops::Range;
 
+use ratatui::layout::Rect;
+
+use super::speech::INDENT;
 use crate::tui::format::count;
 
-/// Stands for the second cell of a wide character in a row.
-pub(super) const WIDE: &str = "\0";
+/// A row as it was drawn, cell by cell. The second cell of a wide character is empty.
+#[derive(Clone, Debug, Default)]
+pub struct DrawnRow(pub Vec<String>);
+
+impl DrawnRow {
+    /// All of its text.
+    pub fn text(&self) -> String {
+        self.0.concat()
+    }
+
+    /// The text of the cells from one column to another.
+    fn part(&self, columns: Range<u16>) -> String {
+        let columns = usize::from(columns.start)..usize::from(columns.end).min(self.0.len());
+        self.0.get(columns).unwrap_or_default().concat()
+    }
+
+    /// The same row with blanks in these columns.
+    fn without(mut self, columns: Range<u16>) -> Self {
+        let columns = usize::from(columns.start)..usize::from(columns.end).min(self.0.len());
+        self.0.get_mut(columns).unwrap_or_default().fill(" ".to_owned());
+        self
+    }
+}
 
 /// Signs of states, and the words that say the same.
 const SIGNS: [(char, &str); 5] =
@@ -28,24 +51,52 @@ pub struct Row {
     pub text: String,
     pub selected: bool,
     pub part: RowPart,
+    /// Whether it continues an answer.
+    pub continued: bool,
+    /// Its number among rows that scroll. Another row with the same text has another one.
+    pub number: Option<usize>,
+}
+
+/// Where the parts of what covers the body are.
+#[derive(Clone, Debug, Default)]
+pub struct CoverParts {
+    /// The inside of a question's box.
+    pub inside: Rect,
+    /// The content of a question.
+    pub content: Rect,
+    /// The areas of the answers to a question, by digit.
+    pub answers: Vec<(Rect, u8)>,
+    /// The rows that scroll, and the number of the first one.
+    pub scrolled: (Range<u16>, usize),
+}
+
+impl CoverParts {
+    fn number(&self, y: u16) -> Option<usize> {
+        let (rows, first) = &self.scrolled;
+        rows.contains(&y).then(|| first + usize::from(y - rows.start))
+    }
 }
 
 impl Row {
-    /// Whether it says something that these rows did not.
+    /// Whether it says something that these rows did not: equal text alone does not make two rows one.
     pub fn is_new(&self, before: &[Self]) -> bool {
-        let same = || before.iter().filter(|row| row.part == self.part && row.text == self.text);
+        let is_same = |row: &&Self| {
+            row.part == self.part && row.number == self.number && row.text == self.text
+        };
+        let same = || before.iter().filter(is_same);
         if self.selected { !same().any(|row| row.selected) } else { same().next().is_none() }
     }
 
     pub fn line(&self) -> String {
         let selected = if self.selected { "Selected: " } else { "" };
-        let indent = if self.part == RowPart::Content { "  " } else { "" };
+        let indented = self.part == RowPart::Content || self.continued;
+        let indent = if indented { INDENT } else { "" };
         format!("{indent}{selected}{}", self.text)
     }
 }
 
 /// The lines of rows. Content and answers of a question have headings, and content is counted and
-/// indented, so that no text in it passes for an answer.
+/// indented, as is what continues an answer, so that no text in them passes for an answer.
 pub fn lines<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
     let rows: Vec<&Row> = rows.collect();
     let of_one_part = rows.chunk_by(|one, other| one.part == other.part);
@@ -83,14 +134,12 @@ pub fn clean_row(row: &str) -> Row {
                 text.truncate(text.trim_end().len());
                 text.push(',');
             }
-            // The second cell of a wide character.
-            '\0' => {}
             '−' | '–' => text.push('-'),
             '…' => text.push_str("..."),
             c => text.push(c),
         }
     }
-    Row { text: narrowed(&text), selected, part: RowPart::Other }
+    Row { text: narrowed(&text), selected, ..Row::default() }
 }
 
 /// Runs of more than two blanks become two; those at the ends go.
@@ -108,10 +157,23 @@ fn narrowed(text: &str) -> String {
 
 /// A row of the content of a question, as it is: a changed indentation is a change, and a sign may be part
 /// of the code.
-fn content_row(row: &str, content: Rect) -> Row {
-    let cells = row.graphemes(true).skip(content.x.into()).take(content.width.into());
-    let text: String = cells.filter(|cell| *cell != WIDE).collect();
-    Row { text: text.trim_end().to_owned(), selected: false, part: RowPart::Content }
+fn content_row(row: &DrawnRow, content: Rect) -> Row {
+    let text = row.part(content.left()..content.right());
+    Row { text: text.trim_end().to_owned(), part: RowPart::Content, ..Row::default() }
+}
+
+/// Another row in a question's box. Its signs may be part of a path or a rule.
+fn inside_row(row: &DrawnRow, inside: Rect) -> Row {
+    Row { text: narrowed(&row.part(inside.left()..inside.right())), ..Row::default() }
+}
+
+/// A row of an answer: a digit and the mark of the selected one, or blanks; then its words.
+fn answer_row(text: &str) -> Row {
+    let selected = text.chars().take(2).any(|c| c == '▸');
+    let words = if selected { text.replacen('▸', " ", 1) } else { text.to_owned() };
+    // Below its digit, an answer has blanks.
+    let continued = text.starts_with(' ');
+    Row { text: narrowed(&words), selected, part: RowPart::Answers, continued, ..Row::default() }
 }
 
 /// The rows of an area in words, without empty ones.
@@ -119,28 +181,31 @@ pub fn clean_rows<'a>(rows: impl Iterator<Item = &'a str>) -> Vec<Row> {
     rows.map(clean_row).filter(|row| !row.text.is_empty()).collect()
 }
 
-/// The rows of an area with the content of a question in it. The answers stand one below the other,
-/// in order.
-pub fn rows(rows: &[String], area: Rect, content: Rect, answers: &[(Rect, u8)]) -> Vec<Row> {
-    let in_content = content.top()..content.bottom();
+/// The rows of an area with these parts in it. The answers stand one below the other, in order.
+pub fn rows(rows: &[DrawnRow], area: Rect, parts: &CoverParts) -> Vec<Row> {
+    let holds = |area: Rect, y: u16| (area.top()..area.bottom()).contains(&y);
     let (mut above, mut digits, mut below) = (Vec::new(), Vec::new(), Vec::new());
     for y in area.top()..area.bottom() {
         let Some(row) = rows.get(usize::from(y)) else { break };
-        let mut rest: Vec<char> = row.chars().collect();
-        let on_row = || answers.iter().filter(move |(area, _)| area.y == y && !area.is_empty());
-        for (answer, digit) in on_row() {
-            let cells = usize::from(answer.x)..usize::from(answer.right()).min(rest.len());
-            let text: String = rest.get(cells.clone()).unwrap_or_default().iter().collect();
-            digits.push((*digit, Row { part: RowPart::Answers, ..clean_row(&text) }));
-            rest.iter_mut().take(cells.end).skip(cells.start).for_each(|c| *c = ' ');
+        let number = parts.number(y);
+        let mut rest = row.clone();
+        let mut part = RowPart::Other;
+        let on_row = parts.answers.iter().filter(|(area, _)| area.y == y && !area.is_empty());
+        for (answer, digit) in on_row {
+            let columns = answer.left()..answer.right();
+            digits.push((*digit, Row { number, ..answer_row(&row.part(columns.clone())) }));
+            (rest, part) = (rest.without(columns), RowPart::Answers);
         }
-        let rest = if on_row().next().is_some() {
-            Row { part: RowPart::Answers, ..clean_row(&rest.iter().collect::<String>()) }
-        } else if in_content.contains(&y) {
-            content_row(row, content)
+        let rest = if part == RowPart::Answers {
+            Row { part, ..inside_row(&rest, parts.inside) }
+        } else if holds(parts.content, y) {
+            content_row(row, parts.content)
+        } else if holds(parts.inside, y) {
+            inside_row(row, parts.inside)
         } else {
-            clean_row(&rest.iter().collect::<String>())
+            clean_row(&row.text())
         };
+        let rest = Row { number, ..rest };
         if digits.is_empty() { above.push(rest) } else { below.push(rest) }
     }
     digits.sort_by_key(|(digit, _)| *digit);
@@ -177,11 +242,15 @@ mod tests {
     #[test]
     fn answers_in_two_columns_stand_one_below_the_other() {
         let drawn = ["│ call", "│ 1 Yes     4 No, say why", "│ 2 Always  Esc No"];
-        let drawn: Vec<String> = drawn.iter().map(|row| format!("{row:30}")).collect();
+        let cells = |row: &str| format!("{row:30}").chars().map(String::from).collect();
+        let drawn = drawn.map(|row| DrawnRow(cells(row)));
         let at = |x, y, width, digit| (Rect::new(x, y, width, 1), digit);
         let answers = [at(2, 1, 5, 1), at(12, 1, 13, 4), at(2, 2, 8, 2)];
         let content = Rect::new(2, 0, 28, 1);
-        let found = rows(&drawn, Rect::new(0, 0, 30, 3), content, &answers);
+        let inside = Rect::new(2, 0, 28, 3);
+        let parts =
+            CoverParts { inside, content, answers: answers.to_vec(), ..CoverParts::default() };
+        let found = rows(&drawn, Rect::new(0, 0, 30, 3), &parts);
         let found = lines(found.iter());
         let parts = ["Content, 1 line:", "  call", "Answers:", "1 Yes", "2 Always"];
         assert_eq!(found, [&parts[..], &["4 No, say why", "Esc No"]].concat());

@@ -56,13 +56,19 @@ pub struct QuestionContext<'a> {
     folder: &'a Path,
     /// The asking agent's task in a few words.
     task: Option<&'a str>,
+    /// Whether the question is said, in lines for screen readers.
+    spoken: bool,
 }
 
 impl<'a> QuestionContext<'a> {
     pub fn new(model: &'a TuiModel, question: &Question) -> Self {
         let agent = model.agents.get(&question.path);
         let task = agent.map(|agent| agent.info.description.as_str());
-        Self { folder: &model.session.folder, task: task.filter(|task| !task.is_empty()) }
+        Self {
+            folder: &model.session.folder,
+            task: task.filter(|task| !task.is_empty()),
+            spoken: model.settings.screen_reader,
+        }
     }
 }
 
@@ -172,8 +178,12 @@ pub fn asker(question: &Question) -> String {
     }
 }
 
-/// Whether a title of this many cells can hold the whole sentence.
-pub fn fits_title(question: &Question, room: u16) -> bool {
+/// Whether a title of this many cells can hold the whole sentence. A title that is said is without the
+/// signs of frames, so a path, which may have such signs, is in the content instead.
+pub fn fits_title(question: &Question, room: u16, spoken: bool) -> bool {
+    if spoken && !request(question).1.is_empty() {
+        return false;
+    }
     width(&sentence(question)) + TITLE_MARGIN <= usize::from(room)
 }
 
@@ -265,7 +275,7 @@ fn wrap_content(
     theme: &Theme,
 ) -> WrappedContent {
     let mut lines = Vec::new();
-    if !fits_title(question, width.saturating_add(4)) {
+    if !fits_title(question, width.saturating_add(4), context.spoken) {
         lines.extend(plain_lines(&sentence(question), width, theme.text));
     }
     if let Some(asked) = UserQuestion::from_input(&question.input)

@@ -515,7 +515,7 @@ fn title(
         Span::styled(format!("{} ", theme.glyphs.asks), theme.question),
         Span::styled(content::asker(question), asker.add_modifier(bold)),
     ];
-    if content::fits_title(question, room) {
+    if content::fits_title(question, room, model.settings.screen_reader) {
         let (verb, object) = content::request(question);
         left.push(Span::styled(format!(" {verb}"), theme.text));
         left.push(Span::styled(object, theme.text.add_modifier(bold)));

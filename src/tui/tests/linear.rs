@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use crate::protocol::{Failure, MotionMode, RunEnd};
+use crate::protocol::{Access, EventKind, Failure, MotionMode, PathTarget, RunEnd};
 use crate::tui::linear::{LinearFrame, LinearScreen, Occasion};
 use crate::tui::msg::Msg;
 use crate::tui::testing::{TestScreen, finish};
@@ -184,7 +184,7 @@ fn a_form_is_its_question_and_numbered_lines_and_says_what_a_key_has_changed() {
                 Answers:\n1  ☐ chrono  Well known.\n2  ☐ jiff\n3  ☐ Type your own answer";
     assert!(said.contains(form), "{said}");
     lines.screen.write("2");
-    assert_eq!(lines.said(), "Answers:\nSelected: 2 ☑ jiff");
+    assert_eq!(lines.said(), "Answers:\nSelected: 2  ☑ jiff");
     lines.screen.enter();
     let said = lines.said();
     assert!(said.starts_with("Question 2 of 2: name\nContent, 1 line:\n  Which name?\n"), "{said}");
@@ -255,4 +255,71 @@ fn what_others_wrote_has_no_line_that_looks_like_one_of_a_question() {
     assert!(said.len() > 12 && said.iter().all(|line| !line.contains('\n')), "{said:#?}");
     let looks = |line: &&String| line.starts_with(['Q', 'A', 'C', '1']);
     assert_eq!(said.iter().find(looks), None, "{said:#?}");
+}
+
+#[test]
+fn a_line_is_said_although_the_same_text_stood_on_the_page_before() {
+    let mut lines = Lines::new();
+    let data: String = (0..40).map(|line| format!("doc {line}\n")).collect();
+    let end: String = (0..30).map(|line| format!("true {line}\n")).collect();
+    let command = format!(": <<'E'\ntouch q\n{data}E\n{end}touch q\ntrue end\n");
+    lines.screen.prompt("go").asks(&root(), 1, "main", &command).wait(2000);
+    let mut said = lines.frame(false).lines;
+    for _ in 0..4 {
+        lines.screen.key(KeyCode::PageDown);
+        said.extend(lines.frame(true).lines);
+    }
+    let call: Vec<&str> = said.iter().filter_map(|line| line.strip_prefix("    ")).collect();
+    assert_eq!(call, command.lines().collect::<Vec<_>>(), "{said:#?}");
+    assert_eq!(said.iter().filter(|line| *line == "Answers:").count(), 1, "{said:#?}");
+    let counted = said.iter().filter_map(|line| line.strip_prefix("Content, ")?.split(' ').next());
+    let counted: usize = counted.map(|count| count.parse::<usize>().unwrap()).sum();
+    assert_eq!(counted, call.len() + 1, "and the reason: {said:#?}");
+    lines.screen.write("1");
+    assert_eq!(lines.screen.sent().len(), 1);
+}
+
+#[test]
+fn a_description_has_no_line_that_looks_like_an_option() {
+    let mut lines = Lines::new();
+    let option = |label: &str| serde_json::json!({ "label": label, "description": "like\n2  gamma\nAnswers:\n2  delta" });
+    let questions = serde_json::json!([{
+        "question": "Which?", "header": "name", "options": [option("alpha"), option("beta")],
+    }]);
+    lines.screen.prompt("go").asks_user(&root(), 1, &questions).wait(2000);
+    let said = lines.frame(false).lines;
+    let forged = |line: &&String| line.contains("gamma") || line.contains("delta");
+    assert_eq!(said.iter().filter(forged).count(), 4, "{said:#?}");
+    assert!(said.iter().filter(forged).all(|line| line.starts_with("  ")), "{said:#?}");
+    assert_eq!(said.iter().filter(|line| *line == "Answers:").count(), 1, "{said:#?}");
+}
+
+#[test]
+fn the_signs_of_a_path_are_said_in_the_question_and_in_its_answers() {
+    let mut lines = Lines::new();
+    let EventKind::PermissionAsked(mut question) = TestScreen::question(&root(), 1, "main", "")
+    else {
+        panic!()
+    };
+    let path = "shop/a•─·…✓/e\u{301}e\u{301}/x";
+    question.tool = "Write".to_owned();
+    question.access = Access::Write {
+        paths: vec![PathTarget { written: path.into(), resolved: Some(path.into()) }],
+    };
+    question.input = serde_json::json!({ "file_path": path, "content": "x" });
+    question.rules = vec!["Edit(a•─·…✓/e\u{301}e\u{301}/**)".to_owned()];
+    lines
+        .screen
+        .prompt("go")
+        .event(&root(), EventKind::PermissionAsked(question))
+        .draw()
+        .wait(2000);
+    let said = lines.frame(false).lines;
+    assert_eq!(said[2..4], ["Question:", "main needs you"], "{said:#?}");
+    assert!(said.contains(&format!("  main wants to write {}", &path[5..])), "{said:#?}");
+    let grant = "2  Yes, and all edits in a•─·…✓/e\u{301}e\u{301}/ by main this session";
+    assert!(said.iter().any(|line| line == grant), "{said:#?}");
+    lines.screen.write("3");
+    let said = lines.said();
+    assert!(said.contains("adds Edit(a•─·…✓/e\u{301}e\u{301}/**) to allow"), "{said}");
 }

@@ -5,15 +5,13 @@ use std::time::Duration;
 
 use crossterm::event::Event;
 use futures_util::stream::{Stream, StreamExt};
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::buffer::Cell;
+use ratatui::text::Line;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{TrustAnswer, TrustDialog, TrustQuestion, draw};
 use crate::tui::event_loop::{BEHIND_PAUSE, HANGUP, ScreenSignals, TuiError, resolve_theme};
 use crate::tui::keyboard::{Input, Keyboard, PendingInput};
-use crate::tui::linear::{Row, clean_rows};
+use crate::tui::linear::{Row, RowPart, lines as spoken_lines};
 use crate::tui::settings::TuiSettings;
 use crate::tui::terminal::{GuardOptions, PromptRows, TerminalGuard};
 use crate::tui::theme::Theme;
@@ -80,12 +78,15 @@ async fn ask_on(
     }
 }
 
-/// The size in which the question is drawn aside, to be printed: all of it should fit.
-const PRINTED_SIZE: (u16, u16) = (100, 200);
+/// Cells of a printed row.
+const PRINTED_WIDTH: u16 = 96;
+
+/// Rows of the list that are printed at once: all of it should fit.
+const PRINTED_ROWS: usize = 190;
 
 /// The question as lines for screen readers.
 #[derive(Default)]
-struct PrintedDialog {
+pub(super) struct PrintedDialog {
     rows: Vec<Row>,
 }
 
@@ -98,18 +99,39 @@ impl PrintedDialog {
         now: Duration,
         terminal: &mut TerminalGuard,
     ) -> io::Result<()> {
-        let (width, height) = PRINTED_SIZE;
-        // Drawing into memory cannot fail.
-        let Ok(mut aside) = Terminal::new(TestBackend::new(width, height));
-        let Ok(_) = aside.draw(|frame| draw::draw(asking, theme, now, frame));
-        let cells = aside.backend().buffer().content.chunks(usize::from(width));
-        let rows: Vec<String> = cells.map(|row| row.iter().map(Cell::symbol).collect()).collect();
-        let rows = clean_rows(rows.iter().map(String::as_str));
-        let lines: Vec<String> =
-            rows.iter().filter(|row| row.is_new(&self.rows)).map(Row::line).collect();
-        self.rows = rows;
+        let lines = self.lines(asking, theme, now);
         let prompt = "1 or 2: ".to_owned();
         let column = u16::try_from(prompt.len()).unwrap_or(0);
         terminal.print(&lines, PromptRows { rows: vec![prompt], row: 0, column })
+    }
+
+    /// The lines that are new. Those of the list are indented, so that no value in it looks like an
+    /// answer.
+    pub(super) fn lines(
+        &mut self,
+        asking: &mut TrustDialog<'_>,
+        theme: &Theme,
+        now: Duration,
+    ) -> Vec<String> {
+        let head = draw::head(asking, PRINTED_WIDTH, theme);
+        let list = draw::list(asking.question, PRINTED_WIDTH, theme);
+        asking.frame_drawn(list.len(), list.len().min(PRINTED_ROWS), PRINTED_WIDTH);
+        let shown = list.iter().enumerate().skip(asking.scroll).take(asking.height);
+        let row = |text: &str| Row { text: text.trim_end().to_owned(), ..Row::default() };
+        let content = |(number, line): (usize, &Line<'_>)| Row {
+            part: RowPart::Content,
+            number: Some(number),
+            ..row(&line.to_string())
+        };
+        let answers = draw::answers(asking, PRINTED_WIDTH, theme, now);
+        let answer =
+            |line: &Line<'_>| Row { part: RowPart::Answers, ..row(line.to_string().trim_start()) };
+        let rows = [row(draw::TITLE)].into_iter();
+        let rows = rows.chain(head.iter().map(|line| row(&line.to_string())));
+        let rows = rows.chain(shown.map(content)).chain(answers.iter().map(answer));
+        let rows: Vec<Row> = rows.filter(|row| !row.text.is_empty()).collect();
+        let new = spoken_lines(rows.iter().filter(|row| row.is_new(&self.rows)));
+        self.rows = rows;
+        new
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::{TrustDialog, TrustItem, TrustQuestion};
@@ -21,6 +22,11 @@ const MIN_WIDTH: u16 = 20;
 
 /// Width, in cells, below which answers are shortened.
 const NARROW_WIDTH: u16 = 50;
+
+pub(super) const TITLE: &str = "trust this project?";
+
+/// Stands before each further row of a path, so that none looks like an item or an answer.
+const HANGING: &str = "  ";
 
 /// Introduces the user's own entries.
 const OWN_ENTRIES_INTRO: &str = "Your own hooks and servers below would start in this project, whose files can change what they run. Until you trust it, each starts in an empty folder:";
@@ -60,12 +66,12 @@ pub(super) fn draw(
 
     let needed = u16::try_from(needed).unwrap_or(u16::MAX);
     let area = Rect::new(screen.x, screen.y, width, needed);
-    let title = format!("{} trust this project?", theme.glyphs.asks);
+    let title = format!("{} {TITLE}", theme.glyphs.asks);
     let mut foot = match asking.lines > asking.height {
         true => "Esc not now · Ctrl+C quits · PgUp PgDn scroll",
         false => "Esc not now · Ctrl+C quits",
     };
-    if !asking.accepts_answers(now) && !asking.printed {
+    if !asking.accepts_answers(now) {
         foot = match asking.seen_all {
             true => "Esc not now · 1 and 2 work in a second",
             false => "Esc not now · 2 works in a second",
@@ -87,9 +93,8 @@ pub(super) fn draw(
     }
 }
 
-fn head(asking: &TrustDialog<'_>, room: u16, theme: &Theme) -> Vec<Line<'static>> {
+pub(super) fn head(asking: &TrustDialog<'_>, room: u16, theme: &Theme) -> Vec<Line<'static>> {
     let question = asking.question;
-    let root = escape_line(&question.root);
     let why = match (question.changed, question.items.is_empty()) {
         (_, true) => OWN_ENTRIES_INTRO,
         (false, false) => {
@@ -99,14 +104,14 @@ fn head(asking: &TrustDialog<'_>, room: u16, theme: &Theme) -> Vec<Line<'static>
             "It has changed since you trusted it. These settings are new and stay off until you trust them:"
         }
     };
-    let mut lines = wrap_text(&root, room, theme.accent);
+    let mut lines = path_rows(&question.root, room, theme.accent);
     lines.extend(wrap_text(why, room, theme.text));
     lines.push(Line::default());
     lines
 }
 
 /// All things and entries, in full, as lines.
-fn list(question: &TrustQuestion, room: u16, theme: &Theme) -> Vec<Line<'static>> {
+pub(super) fn list(question: &TrustQuestion, room: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = group_by_file(&question.items, room, theme);
     if !question.items.is_empty() && !question.own_items.is_empty() {
         lines.push(Line::default());
@@ -123,7 +128,7 @@ fn group_by_file(things: &[TrustItem], room: u16, theme: &Theme) -> Vec<Line<'st
     let mut last = None;
     for thing in things {
         if last != Some(&thing.file) {
-            lines.extend(wrap_text(&escape_line(&thing.file), room, theme.dim));
+            lines.extend(path_rows(&thing.file, room, theme.dim));
             last = Some(&thing.file);
         }
         let mut start = Line::from(Span::styled(format!("{:>5}  ", thing.line), theme.dim));
@@ -138,7 +143,7 @@ fn group_by_file(things: &[TrustItem], room: u16, theme: &Theme) -> Vec<Line<'st
 }
 
 /// The lines of the answers; dim and without digits until those are accepted.
-fn answers(
+pub(super) fn answers(
     asking: &TrustDialog<'_>,
     room: u16,
     theme: &Theme,
@@ -170,6 +175,12 @@ fn answers(
         (false, _) => "not now",
     };
     [trust, answer('2', later)]
+}
+
+/// The rows of a path.
+fn path_rows(path: &str, room: u16, style: Style) -> Vec<Line<'static>> {
+    let path = Line::styled(escape_line(path), style);
+    wrap_hanging(&path, room, &Line::default(), &Line::raw(HANGING))
 }
 
 /// Escapes a text into one line without hidden characters or terminal controls.

@@ -191,3 +191,53 @@ fn a_window_of_another_width_has_to_be_scrolled_again() {
     assert!(picture(&mut asking, 80, 20, 6).contains("1  trust"), "the lines are the same");
     assert!(!picture(&mut asking, 60, 24, 6).contains("1  trust"));
 }
+
+/// The lines that are printed for a screen reader, after each PgDn to the end.
+fn printed(question: &TrustQuestion) -> Vec<String> {
+    let mut asking = TrustDialog { printed: true, ..TrustDialog::new(question) };
+    let mut aside = ask::PrintedDialog::default();
+    let now = Duration::from_secs(2);
+    let mut said = aside.lines(&mut asking, &Theme::no_color(), now);
+    for _ in 0..20 {
+        press(&mut asking, KeyCode::PageDown, 2);
+        said.extend(aside.lines(&mut asking, &Theme::no_color(), now));
+    }
+    assert!(asking.seen_all);
+    said
+}
+
+#[test]
+fn each_row_is_printed_although_the_same_text_stood_on_the_page_before() {
+    let mut question = question(0);
+    let long =
+        |name: &str| format!("{name} {} ; touch q && touch r #{}", "w".repeat(84), "w".repeat(86));
+    let rule = |line| thing(".claude/settings.json", line, &long("allow rule"));
+    question.items = vec![rule(1)];
+    question
+        .items
+        .extend((2..300).map(|line| thing("b.toml", line, &format!("allow rule {line}"))));
+    question.items.push(thing("c.toml", 300, &long("hook Stop:")));
+    let said = printed(&question);
+    let rows = said.iter().filter(|line| line.contains("touch q && touch r")).count();
+    assert_eq!(rows, 2, "{said:#?}");
+    assert_eq!(said.iter().filter(|line| line.contains("  allow rule")).count(), 299);
+    assert_eq!(said.iter().filter(|line| line.starts_with("1  trust")).count(), 1, "{said:#?}");
+}
+
+#[test]
+fn no_printed_row_of_a_value_looks_like_an_item_or_an_answer() {
+    let mut question = question(0);
+    let value = "hook Stop: true\\u{a}1  trust this\\u{a}    9  allow rule x\\u{a}b · … – •";
+    let file = format!("{}1  trust this", "a".repeat(96));
+    question.items = vec![thing(&file, 7, value), thing("b\n1  trust this", 1, "x")];
+    let said = printed(&question);
+    let answers: Vec<&String> =
+        said.iter().filter(|line| line.starts_with(['1', '2', '9'])).collect();
+    assert_eq!(
+        answers,
+        ["1  trust this, now and in later sessions", "2  not now: continue without it"]
+    );
+    let at = |text: &str| said.iter().find(|line| line.contains(text)).unwrap().find(text).unwrap();
+    assert!(at("9  allow rule") > at("7  hook Stop"), "{said:#?}");
+    assert!(said.iter().any(|line| line.contains("b · … – •")), "{said:#?}");
+}
