@@ -38,8 +38,8 @@ pub(super) const LIMIT_KEYS: [&str; 15] = [
     "subagents.result_max_chars",
 ];
 
-/// Keys that a project may set freely.
-const FREE_KEYS: [&str; 9] = [
+/// Keys that a project may set freely. None of `tui`: the screen shows what the user is asked to allow.
+const FREE_KEYS: [&str; 10] = [
     "model.name",
     "model.effort",
     "permissions.ask",
@@ -49,10 +49,8 @@ const FREE_KEYS: [&str; 9] = [
     "subagents.inherit_tool_instructions",
     "subagents.default_model",
     "subagents.compat_task_name",
+    "log.level",
 ];
-
-/// Tables that a project may set freely.
-const FREE_TABLES: [&str; 2] = ["tui", "log"];
 
 /// Tables whose entries are accepted as a whole: their parts mean nothing alone.
 const NAMED_TABLES: [&str; 2] = ["providers", "mcp_servers"];
@@ -245,13 +243,10 @@ pub(super) fn widens(setting: &Setting, below: &Table) -> bool {
                 before().map_or(f64::from(MIN_OUTPUT_TOKENS), |most| limit_value(&key, Some(most)));
             limit_value(&key, Some(&setting.value)) > most
         }
-        // They run code.
-        "tui.notify_command" | "tui.status_line" => true,
         key if LIMIT_KEYS.contains(&key) => {
             limit_value(key, Some(&setting.value)) > limit_value(key, before())
         }
-        key if FREE_KEYS.contains(&key) => false,
-        _ => !setting.path.first().is_some_and(|table| FREE_TABLES.contains(&table.as_str())),
+        key => !FREE_KEYS.contains(&key),
     }
 }
 

@@ -311,15 +311,25 @@ fn a_key_counts_for_a_project_only_where_somebody_has_decided_that_it_does() {
         "subagents.inherit_tool_instructions",
         "subagents.default_model",
         "subagents.compat_task_name",
-        "tui.theme",
-        "tui.panes",
-        "tui.motion",
-        "tui.mouse",
-        "tui.screen_reader",
-        "tui.notifications",
         "log.level",
     ];
     assert_eq!(free, expected);
+}
+
+#[test]
+fn a_project_changes_nothing_of_the_screen_until_it_is_trusted() {
+    let project = "[tui]\nscreen_reader = true\ntheme = \"contrast-light\"\nmouse = false";
+    let world = LoadFixture::new(&[("repo/.caliban/config.toml", project)]);
+    let loaded = world.load().unwrap();
+    let tui = &loaded.config.tui;
+    assert_eq!((tui.screen_reader, tui.theme.as_deref(), tui.mouse), (false, None, true));
+    let expected = [
+        ".caliban/config.toml:2: tui.screen_reader: true",
+        ".caliban/config.toml:3: tui.theme: contrast-light",
+        ".caliban/config.toml:4: tui.mouse: false",
+    ];
+    assert_eq!(world.untrusted(&loaded), expected);
+    assert!(world.load_trusted().config.tui.screen_reader);
 }
 
 #[test]
