@@ -2,7 +2,7 @@
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
-use ratatui::style::Style;
+use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 use unicode_width::UnicodeWidthChar;
 
@@ -90,6 +90,20 @@ pub fn put_all(buffer: &mut Buffer, area: Rect, lines: &[Line<'_>]) {
 /// Gives a drawn cell a ground.
 pub fn set_ground(cell: &mut Cell, ground: Style) {
     cell.set_style(on_ground(cell.style(), ground));
+}
+
+/// Gives the screen the theme's ground, if it has one, so that no text depends on the terminal's.
+pub fn paint_ground(buffer: &mut Buffer, theme: &Theme) {
+    if theme.ground.bg.is_none() {
+        return;
+    }
+    for cell in &mut buffer.content {
+        match (cell.bg, cell.fg) {
+            (Color::Reset, _) => set_ground(cell, theme.ground),
+            (_, Color::Reset) => cell.fg = theme.ground.fg.unwrap_or_default(),
+            _ => {}
+        }
+    }
 }
 
 /// Blanks an area.

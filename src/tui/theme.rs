@@ -85,6 +85,8 @@ macro_rules! roles {
 
 roles! {
     text = "text",
+    /// The ground of the whole screen; without one, it is the terminal's.
+    ground = "ground",
     /// Secondary text.
     dim = "dim",
     /// Focus and prompt.
@@ -250,6 +252,14 @@ impl Theme {
                 (*line, *word) = (sign, sign.add_modifier(Modifier::BOLD | Modifier::UNDERLINED));
             }
         }
+        if depth <= ColorDepth::Ansi16
+            && let Some(ground) = self.ground.bg.and_then(depth::nearest_extreme)
+        {
+            let mut plain = Style::new().bg(ground);
+            ink::add_ink(&mut plain);
+            self.ground = Style::new().bg(ground);
+            self.text.fg = plain.fg;
+        }
         if depth <= ColorDepth::Ansi16 && self.band.bg.is_some() {
             self.band = Style::new().add_modifier(Modifier::BOLD);
         }
@@ -391,6 +401,10 @@ mod tests {
             let mut theme = Theme::named(name).unwrap();
             let styles: Vec<Style> = theme.styles_mut().map(|style| *style).collect();
             let plain = styles.iter().filter(|style| style.bg.is_none());
+            let own = theme.ground.bg;
+            let [red, green, blue] = ground;
+            assert!(own.is_none_or(|own| own == Color::Rgb(red, green, blue)), "{name}");
+            assert_eq!(own.is_some(), name.starts_with("contrast"), "{name}");
             for color in plain.filter_map(|style| style.fg).chain(theme.agents.clone()) {
                 let Color::Rgb(r, g, b) = color else { panic!("{name}: {color}") };
                 let contrast = contrast([r, g, b], ground);

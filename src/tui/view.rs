@@ -21,7 +21,7 @@ use crate::tui::model::{Metrics, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget};
 use crate::tui::overlay::Overlay;
 use crate::tui::page::draw::{self as page, ChangesLayout};
-use crate::tui::paint::{Painter, clear, narrow_joined, put, put_all};
+use crate::tui::paint::{Painter, clear, narrow_joined, paint_ground, put, put_all};
 use crate::tui::picker::draw as picker;
 use crate::tui::popup::DrawnList;
 use crate::tui::question::content::QuestionContent;
@@ -274,6 +274,7 @@ impl View {
             prompt::draw_menu(model, bottom, area.width, question, painter, buffer);
             cursor = cursor.or(draft);
         }
+        paint_ground(buffer, &theme);
         theme.glyphs.replace_non_ascii(buffer);
         self.selected = match &model.selection {
             Some(selection) => {

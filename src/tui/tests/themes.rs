@@ -13,6 +13,8 @@ use crate::tui::theme::{Ground, Theme};
 use crate::tui::themes::ThemeSet;
 use crate::tui::view::View;
 
+use super::seen::asked;
+
 /// A screen with all themes, on a terminal with these variables besides those for all colours.
 fn themed(variables: &[(&str, &str)]) -> (TestScreen, View) {
     let rich = [("TERM", "xterm-256color"), ("COLORTERM", "truecolor")];
@@ -75,4 +77,19 @@ fn no_color_has_no_theme() {
     assert_eq!(accent(&screen, &mut view), Some(Color::Reset));
     screen.write("/theme contrast").enter().send(Msg::Ground(Ground::Light));
     assert_eq!(accent(&screen, &mut view), Some(Color::Reset));
+}
+
+#[test]
+fn a_theme_of_high_contrast_has_its_own_ground_everywhere() {
+    for (name, ground) in [("contrast-dark", (0, 0, 0)), ("contrast-light", (255, 255, 255))] {
+        let ground = Color::Rgb(ground.0, ground.1, ground.2);
+        let screen = asked(|_| {});
+        let mut view = View::new(Theme::named(name).unwrap(), Highlighter::off());
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
+        let cells = terminal.backend().buffer().content.clone();
+        let bare = cells.iter().find(|cell| cell.bg == Color::Reset || cell.fg == Color::Reset);
+        assert_eq!(bare, None, "{name}");
+        assert!(cells.iter().filter(|cell| cell.bg == ground).count() > 1000, "{name}");
+    }
 }

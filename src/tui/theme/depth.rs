@@ -104,6 +104,12 @@ pub(super) fn tints(ground: Color) -> (Color, Color) {
     (pick(1), pick(2))
 }
 
+/// Black for a dark ground, white for a light one.
+pub(super) fn nearest_extreme(ground: Color) -> Option<Color> {
+    let [red, green, blue] = approximate_rgb(ground)?.map(u32::from);
+    Some(if red + green + blue < 3 * 128 { Color::Black } else { Color::White })
+}
+
 fn indexed_rgb(index: u8) -> [u8; 3] {
     match index {
         0 => [0, 0, 0],

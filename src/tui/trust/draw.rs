@@ -10,7 +10,7 @@ use ratatui::text::{Line, Span};
 use super::{TrustDialog, TrustItem, TrustQuestion};
 use crate::protocol::{escaped_lines, printable};
 use crate::tui::format::count;
-use crate::tui::paint::{frame as draw_box, put};
+use crate::tui::paint::{frame as draw_box, paint_ground, put};
 use crate::tui::text::{reveal_line, wrap_hanging, wrap_text};
 use crate::tui::theme::Theme;
 
@@ -91,6 +91,7 @@ pub(super) fn draw(
         put(buffer, inner, row, &line);
         row += 1;
     }
+    paint_ground(buffer, theme);
 }
 
 pub(super) fn head(asking: &TrustDialog<'_>, room: u16, theme: &Theme) -> Vec<Line<'static>> {
