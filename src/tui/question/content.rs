@@ -17,8 +17,8 @@ use crate::tui::format::count;
 use crate::tui::model::TuiModel;
 use crate::tui::question::is_plan;
 use crate::tui::text::{
-    DiffFile, Highlighter, MarkdownStream, count_changes, reveal, reveal_line, sanitize,
-    whole_diff, width, wrap_text, wrap_written,
+    DiffFile, Highlighter, count_changes, reveal, reveal_line, sanitize, whole_diff, width,
+    wrap_text, wrap_written,
 };
 use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::indented;
@@ -286,8 +286,8 @@ fn wrap_content(
     }
     if is_plan(question) {
         let plan = question.input["plan"].as_str().unwrap_or_default();
-        let mut markdown = MarkdownStream::whole(&reveal(plan), highlighter);
-        lines.extend_from_slice(markdown.lines(width, theme));
+        let plan = plan_lines(&printable(plan), highlighter, theme);
+        lines.extend(plan.iter().flat_map(|line| call_rows(line, width, theme)));
         let call = lines.len();
         lines.extend(reason_lines(question, context, width, theme));
         return WrappedContent { lines, call, changes: (0, 0) };
@@ -334,6 +334,17 @@ fn wrap_content(
     }
     lines.extend(reason_lines(question, context, width, theme));
     WrappedContent { lines, call, changes }
+}
+
+/// The lines of a plan as they are written: rendered Markdown would leave out what the user approves, such
+/// as the title of a link.
+fn plan_lines(plan: &str, highlighter: &Highlighter, theme: &Theme) -> Vec<Line<'static>> {
+    if highlighter.ready() {
+        return highlighter.code_lines(plan, "markdown", theme);
+    }
+    // Prose is not code.
+    highlighter.request();
+    plan.lines().map(|line| Line::styled(line.to_owned(), theme.text)).collect()
 }
 
 /// An agent's own questions with all options and previews.

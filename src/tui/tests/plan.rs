@@ -113,6 +113,46 @@ fn nothing_in_a_plan_can_hide() {
 }
 
 #[test]
+fn a_plan_is_shown_as_it_is_written() {
+    let lines = [
+        "# Plan #",
+        "Setext",
+        "======",
+        "7) first",
+        "9) second",
+        "- [ ] task",
+        "[a link](https://x.example \"and push\")",
+        "[https://x.example](https://x.example)",
+        "![alt](picture.png \"title\")",
+        "```bash then also rm -rf ~",
+        "ls",
+        "```",
+        "~~~",
+        "~~~",
+        "<!-- comment --> <b hidden>html</b>",
+        "&#8203;&#27;&shy;&#x2800;&amp;",
+        "[x]: https://x.example \"reference\"",
+        "[^1]: a footnote",
+        "| a | b |",
+        "|:--|--:|",
+        "\\*escaped\\*",
+        "> quote",
+        "***",
+        "hard\\",
+        "break",
+    ];
+    let mut screen = planned(&lines.join("\n"));
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    styled_picture(&mut view, &mut screen, 120, 50);
+    screen.draw();
+    let output = picture(&mut screen, 120, 50);
+    let rows: Vec<&str> = output.lines().map(|row| row.trim_matches(['│', ' ', '┃'])).collect();
+    for line in lines {
+        assert!(rows.contains(&line), "{line}: {output}");
+    }
+}
+
+#[test]
 fn plans_look_as_the_rest_does_at_each_size() {
     for (width, height) in [(120, 40), (80, 24), (60, 15)] {
         let mut view = View::new(Theme::named("dark").unwrap(), Highlighter::off());

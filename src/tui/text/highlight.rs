@@ -151,7 +151,7 @@ fn push_run(runs: &mut Vec<(usize, RoleStyle)>, from: &mut usize, to: usize, rol
 }
 
 /// Scope prefixes and their roles; the first match wins.
-const SCOPE_ROLES: [(&str, TextRole); 22] = [
+const SCOPE_ROLES: [(&str, TextRole); 27] = [
     ("comment", TextRole::Comment),
     ("constant.character.escape", TextRole::Number),
     ("punctuation.definition.comment", TextRole::Comment),
@@ -162,6 +162,7 @@ const SCOPE_ROLES: [(&str, TextRole); 22] = [
     ("support.function", TextRole::Function),
     ("variable.function", TextRole::Function),
     ("entity.name.tag", TextRole::Keyword),
+    ("entity.name.section.markdown", TextRole::Heading),
     ("entity.name.section", TextRole::Function),
     ("entity.name", TextRole::Type),
     ("entity.other.attribute-name", TextRole::Function),
@@ -173,6 +174,10 @@ const SCOPE_ROLES: [(&str, TextRole); 22] = [
     ("storage", TextRole::Keyword),
     ("markup.inserted", TextRole::String),
     ("markup.deleted", TextRole::Number),
+    ("markup.heading", TextRole::Heading),
+    ("markup.bold", TextRole::Keyword),
+    ("markup.raw", TextRole::Code),
+    ("markup.underline.link", TextRole::Link),
     ("source", TextRole::Text),
 ];
 
