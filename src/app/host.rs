@@ -24,7 +24,7 @@ use crate::command::doctor::Doctor;
 use crate::command::sessions::export_session;
 use crate::commands::{CommandOrigin, CommandSet, CommandSources};
 use crate::config::{HookConfig, SettingSources};
-use crate::disk::{ProjectFolders, ProjectScope, branch};
+use crate::disk::{ProjectFolders, ProjectScope, branch, resolve};
 use crate::exec::{BlockingPool, Sandbox, child_env};
 use crate::git::{GitContext, changes};
 use crate::memory::{Memory, MemorySources};
@@ -308,14 +308,23 @@ impl LocalHost {
                 (&*cwd, "new: instructions for this project"),
                 (&*memory.own, "new: your instructions for all projects"),
             ];
+            // A link that leads out of the project is not read, but the editor would follow it.
+            let about_link = |path: &Path| {
+                path.read_link().ok()?;
+                let target = resolve(path).map(|target| memory.name(&target, &cwd));
+                Some(format!("not read: a link to {}", target.unwrap_or("nowhere".to_owned())))
+            };
             let missing = missing.map(|(folder, about)| {
                 let has_one = read.iter().any(|path| path.starts_with(folder));
-                (!has_one).then(|| (folder.join(MEMORY_FILE), about))
+                let path = folder.join(MEMORY_FILE);
+                let about = about_link(&path).unwrap_or(about.to_owned());
+                (!has_one).then_some((path, about))
             });
-            let read = read.into_iter().map(|path| (path, "read before each prompt"));
-            let choice = |(path, about): (PathBuf, &str)| MemoryChoice {
+            let about = "read before each prompt";
+            let read = read.iter().map(|path| (path.clone(), about.to_owned()));
+            let choice = |(path, about): (PathBuf, String)| MemoryChoice {
                 name: memory.name(&path, &cwd),
-                about: about.to_owned(),
+                about,
                 path,
             };
             read.chain(missing.into_iter().flatten()).map(choice).collect()

@@ -131,3 +131,18 @@ async fn a_review_is_a_prompt_with_what_the_user_names() {
     assert!(prompt.contains("What to review: the last two commits"), "{prompt}");
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_link_among_the_files_with_instructions_is_shown_with_its_target() {
+    let scene = Scene::new();
+    let outside = scene.world.project_dir().with_file_name("victim.sh");
+    std::os::unix::fs::symlink(&outside, scene.world.project_dir().join("AGENTS.md")).unwrap();
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    send(&screen, "/memory ");
+    let shown = screen.wait_for("new: your instructions");
+    assert!(!shown.contains("new: instructions for this project"), "{shown}");
+    let link = shown.lines().find(|row| row.contains("not read: a link to "));
+    assert!(link.is_some_and(|row| row.contains("victim.sh")), "{shown}");
+    scene.server.finish();
+}
