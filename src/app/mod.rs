@@ -86,7 +86,7 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
             let mut setup = setup()?;
             let problem = theme::check(&setup).err();
             setup.loaded.notices.extend(problem);
-            command::config::config(&action.clone().unwrap_or_default(), &setup.loaded, &setup.env)
+            command::config::config(&action.clone().unwrap_or_default(), setup)?
         }
     };
     Ok(report.print())

@@ -10,7 +10,7 @@ use crate::commands::CommandSources;
 use crate::config::models::ModelsError;
 use crate::config::trust::TrustError;
 use crate::config::{
-    self, ChildPermissions, ConfigError, ConfigSources, Dirs, LoadedConfig, McpEditError,
+    self, ChildPermissions, ConfigEditError, ConfigError, ConfigSources, Dirs, LoadedConfig,
     Overrides, Project, Trust,
 };
 use crate::disk::ProjectScope;
@@ -38,7 +38,7 @@ pub enum AppError {
     #[error("{0}")]
     Trust(#[from] TrustError),
     #[error("{0}")]
-    Servers(#[from] McpEditError),
+    Edit(#[from] ConfigEditError),
     #[error("{0}")]
     Usage(String),
     #[error("{0}")]
@@ -76,7 +76,7 @@ impl AppError {
             | Self::Rule(_)
             | Self::Agents(_)
             | Self::Trust(_)
-            | Self::Servers(_)
+            | Self::Edit(_)
             | Self::Usage(_)
             | Self::Session(_)
             | Self::Store(_)

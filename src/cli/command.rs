@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::print::PrintArgs;
-use crate::config::McpScope;
+use crate::config::ConfigScope;
 use crate::protocol::Secret;
 
 /// The sub-commands.
@@ -27,7 +27,7 @@ pub enum CliCommand {
         #[command(subcommand)]
         action: Option<SessionsAction>,
     },
-    /// Show the effective configuration and the origin of each value.
+    /// Show the effective configuration and the origin of each value; set one.
     Config {
         #[command(subcommand)]
         action: Option<ConfigAction>,
@@ -143,6 +143,17 @@ pub enum ConfigAction {
     Path,
     /// Print the JSON schema of a configuration file, for editors.
     Schema,
+    /// Set one key in a file, such as `model.effort high`. Comments and the rest of the file stay.
+    Set {
+        /// The file to write: your own config.toml, or the project's .caliban/config.toml.
+        #[arg(short, long, default_value = "user")]
+        scope: ConfigScope,
+        /// The table and the name of the key, with a dot between them.
+        key: String,
+        /// A list is written in brackets: '["Bash(rm:*)", "Bash(git push:*)"]'.
+        #[arg(allow_hyphen_values = true)]
+        value: Secret<String>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
@@ -165,7 +176,7 @@ pub enum McpAction {
         name: String,
         /// Remove it from your own files, or from the project's.
         #[arg(short, long)]
-        scope: Option<McpScope>,
+        scope: Option<ConfigScope>,
     },
 }
 
@@ -178,7 +189,7 @@ pub struct McpAddArgs {
 
     /// The file to write: your own config.toml, or the project's .mcp.json.
     #[arg(short, long, default_value = "user")]
-    pub scope: McpScope,
+    pub scope: ConfigScope,
 
     /// A variable of the program; may be repeated. ${VAR} is expanded when the server starts.
     #[arg(short, long, value_name = "KEY=VALUE")]

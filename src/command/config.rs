@@ -1,18 +1,25 @@
-//! `caliban config [show|path|schema]`.
+//! `caliban config [show|path|schema|set]`.
 
 use super::{CommandReport, columns};
+use crate::app::setup::{AppError, Setup};
 use crate::cli::ConfigAction;
 use crate::config::schema::SCHEMA_TEXT;
 use crate::config::{Config, KeySource, LoadedConfig};
 use crate::protocol::{EnvOverlay, printable, printable_line, printable_path};
 
-/// Prints the effective values, the configuration files, or the schema.
-pub fn config(action: &ConfigAction, loaded: &LoadedConfig, env: &EnvOverlay) -> CommandReport {
-    match action {
+mod set;
+
+use set::set;
+
+/// Prints the effective values, the configuration files or the schema, or sets a key.
+pub(crate) fn config(action: &ConfigAction, setup: Setup) -> Result<CommandReport, AppError> {
+    let Setup { loaded, env, .. } = &setup;
+    Ok(match action {
         ConfigAction::Show => CommandReport::text(show(loaded, env)),
         ConfigAction::Path => CommandReport::text(path(loaded)),
         ConfigAction::Schema => schema(),
-    }
+        ConfigAction::Set { scope, key, value } => return set(setup, *scope, key, value),
+    })
 }
 
 /// Returns the JSON schema of a configuration file.
@@ -61,23 +68,14 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::{ConfigSources, Dirs, Overrides, Project, Trust, load};
+    use crate::config::Overrides;
 
     fn report(action: &ConfigAction, top: &Path) -> String {
         let env: EnvOverlay = [("CALIBAN_HOME", "home"), ("ANTHROPIC_API_KEY", "sk-top-secret")]
             .into_iter()
             .collect();
-        let dirs = Dirs::new(&env, top).unwrap();
-        let overrides = Overrides::default();
-        let trust = Trust::new(&dirs, &Project::discover(top, None), top);
-        let sources = ConfigSources {
-            dirs: &dirs,
-            cwd: top,
-            env: &env,
-            overrides: &overrides,
-            trust: &trust,
-        };
-        let text = config(action, &load(&sources).unwrap(), &env).text;
+        let setup = Setup::in_dir(top.into(), env, &Overrides::default()).unwrap();
+        let text = config(action, setup).unwrap().text;
         text.replace(&format!("{}/", top.display()), "")
     }
 

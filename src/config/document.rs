@@ -10,7 +10,7 @@ use super::error::{ConfigError, Origin};
 use super::layers::Setting;
 
 /// Keys that have a second name: the table, that name and the key.
-const ALIASES: [(&str, &str, &str); 2] = [
+pub(super) const ALIASES: [(&str, &str, &str); 2] = [
     ("subagents", "enable_comms", "comms"),
     ("subagents", "inherit_system_prompt", "inherit_tool_instructions"),
 ];
@@ -181,7 +181,7 @@ impl DocumentReader<'_> {
 }
 
 /// Returns the schema of the key `name` in a table, or `None` if the table has no such key.
-fn key_schema<'a>(schema: &'a Schema, name: &str) -> Option<&'a Schema> {
+pub(super) fn key_schema<'a>(schema: &'a Schema, name: &str) -> Option<&'a Schema> {
     match schema.get("properties") {
         Some(properties) => properties.get(name),
         None => schema.get("additionalProperties").filter(|_| {
@@ -191,7 +191,7 @@ fn key_schema<'a>(schema: &'a Schema, name: &str) -> Option<&'a Schema> {
     }
 }
 
-fn is_table(schema: &Schema) -> bool {
+pub(super) fn is_table(schema: &Schema) -> bool {
     schema["type"] == "object"
 }
 
@@ -241,7 +241,7 @@ pub fn check_value(value: &Value, schema: &Schema) -> Result<(), String> {
 }
 
 /// Returns the strings that a schema allows if it is a choice: an `enum`, or one constant per described option.
-fn choices(schema: &Schema) -> Option<Vec<&str>> {
+pub(super) fn choices(schema: &Schema) -> Option<Vec<&str>> {
     if let Some(list) = schema["enum"].as_array() {
         return Some(list.iter().filter_map(Schema::as_str).collect());
     }

@@ -100,6 +100,23 @@ pub fn load_project(
     sources: &ConfigSources<'_>,
     project: Project,
 ) -> Result<LoadedConfig, ConfigError> {
+    load_layers(sources, project, None)
+}
+
+/// Like [`load_project`], as if the file at this path had this text.
+pub fn load_replaced(
+    sources: &ConfigSources<'_>,
+    project: Project,
+    file: (&Path, &str),
+) -> Result<LoadedConfig, ConfigError> {
+    load_layers(sources, project, Some(file))
+}
+
+fn load_layers(
+    sources: &ConfigSources<'_>,
+    project: Project,
+    replaced: Option<(&Path, &str)>,
+) -> Result<LoadedConfig, ConfigError> {
     let LayerReader {
         mut layers,
         mut trust_filter,
@@ -110,7 +127,7 @@ pub fn load_project(
         variables,
         mut notices,
         ..
-    } = LayerReader::read(*sources, &project)?;
+    } = LayerReader::read(*sources, &project, replaced)?;
     fill_providers(&mut layers.merged);
     let Layers { merged, origins } = &mut layers;
     let bypass_disabled = restrictions::forbid_bypass(&settings, merged, origins, &mut notices)?;

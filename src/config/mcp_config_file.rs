@@ -1,8 +1,8 @@
 //! Reads and edits the individual files in which the user or a project defines MCP servers.
 
-use std::io;
 use std::path::{Path, PathBuf};
 
+use super::config_file::{ConfigEditError, ConfigScope};
 use super::dirs::Dirs;
 use super::document;
 use super::error::{ConfigError, Origin, display_path};
@@ -16,40 +16,12 @@ use super::replace::{replace, replace_in_project};
 use super::schema::SCHEMA;
 use super::sources::read_text;
 use super::untrusted_item::UntrustedItem;
-use crate::protocol::{McpServer, RuleFile, printable_path};
-
-/// The owner of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, strum::IntoStaticStr)]
-#[strum(serialize_all = "lowercase")]
-pub enum McpScope {
-    /// Your own, for all projects.
-    User,
-    /// The project's, for everyone who works on it.
-    Project,
-}
-
-impl McpScope {
-    /// Returns the name used on the command line.
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
-/// The reason why a file was not changed.
-#[derive(Debug, thiserror::Error)]
-pub enum McpEditError {
-    #[error("{0}: nothing was changed; fix it first")]
-    Unreadable(#[from] ConfigError),
-    #[error("{}: {problem}: nothing was changed; fix it first", printable_path(path))]
-    Broken { path: PathBuf, problem: String },
-    #[error("cannot write {}: {source}", printable_path(path))]
-    Write { path: PathBuf, source: io::Error },
-}
+use crate::protocol::{McpServer, RuleFile};
 
 /// One such file, existing or not.
 #[derive(Clone, Debug)]
 pub struct McpConfigFile {
-    pub scope: McpScope,
+    pub scope: ConfigScope,
     /// The path as the user would write it.
     pub shown: PathBuf,
     file: PathBuf,
@@ -66,16 +38,16 @@ impl McpConfigFile {
             Self { scope, shown, file, cwd: cwd.to_owned(), is_json }
         };
         vec![
-            config_file(McpScope::Project, project.file(RuleFile::Local), false),
-            config_file(McpScope::Project, project.file(RuleFile::Shared), false),
-            config_file(McpScope::Project, json, true),
-            config_file(McpScope::User, dirs.config_file(), false),
+            config_file(ConfigScope::Project, project.file(RuleFile::Local), false),
+            config_file(ConfigScope::Project, project.file(RuleFile::Shared), false),
+            config_file(ConfigScope::Project, json, true),
+            config_file(ConfigScope::User, dirs.config_file(), false),
         ]
     }
 
     /// Whether new servers of its scope go into this file.
     pub fn takes_new(&self) -> bool {
-        self.is_json || self.scope == McpScope::User
+        self.is_json || self.scope == ConfigScope::User
     }
 
     /// Returns its usable servers.
@@ -86,7 +58,7 @@ impl McpConfigFile {
     /// Returns its problems, one line each: skipped servers, then ignored keys.
     pub fn problems(&self) -> (Vec<String>, Vec<String>) {
         let McpServerList { errors: broken, mut notices, entries, .. } = self.read();
-        if self.scope == McpScope::User {
+        if self.scope == ConfigScope::User {
             let notice = |it: &McpEntry| {
                 mcp::user_server_notice(&it.server, &it.origin, it.wants_project_cwd, &self.cwd)
             };
@@ -135,7 +107,7 @@ impl McpConfigFile {
     ///
     /// # Errors
     /// Fails if the file is malformed or cannot be written; it is then left unchanged.
-    pub fn add(&self, server: &McpServer) -> Result<bool, McpEditError> {
+    pub fn add(&self, server: &McpServer) -> Result<bool, ConfigEditError> {
         self.change(McpChange::Add(server))
     }
 
@@ -143,7 +115,7 @@ impl McpConfigFile {
     ///
     /// # Errors
     /// As [`McpConfigFile::add`].
-    pub fn remove(&self, name: &str) -> Result<bool, McpEditError> {
+    pub fn remove(&self, name: &str) -> Result<bool, ConfigEditError> {
         self.change(McpChange::Remove(name))
     }
 
@@ -151,28 +123,28 @@ impl McpConfigFile {
     ///
     /// # Errors
     /// Fails if the file is malformed.
-    pub fn has(&self, name: &str) -> Result<bool, McpEditError> {
+    pub fn has(&self, name: &str) -> Result<bool, ConfigEditError> {
         Ok(self.changed_text(McpChange::Remove(name))?.is_some())
     }
 
-    fn change(&self, change: McpChange<'_>) -> Result<bool, McpEditError> {
+    fn change(&self, change: McpChange<'_>) -> Result<bool, ConfigEditError> {
         let Some(text) = self.changed_text(change)? else { return Ok(false) };
-        let failed = |source| McpEditError::Write { path: self.shown.clone(), source };
+        let failed = |source| ConfigEditError::Write { path: self.shown.clone(), source };
         match self.scope {
             // It may contain keys.
-            McpScope::User => replace(&self.file, &text, 0o600),
-            McpScope::Project => replace_in_project(&self.file, &text),
+            ConfigScope::User => replace(&self.file, &text, 0o600),
+            ConfigScope::Project => replace_in_project(&self.file, &text),
         }
         .map_err(failed)?;
         Ok(true)
     }
 
-    fn changed_text(&self, change: McpChange<'_>) -> Result<Option<String>, McpEditError> {
+    fn changed_text(&self, change: McpChange<'_>) -> Result<Option<String>, ConfigEditError> {
         let text = read_text(&self.file, &self.cwd)?.unwrap_or_default();
         let changed = match self.is_json {
             true => mcp_edit::edit_json(&text, change),
             false => mcp_edit::edit_toml(&text, change),
         };
-        changed.map_err(|problem| McpEditError::Broken { path: self.shown.clone(), problem })
+        changed.map_err(|problem| ConfigEditError::Broken { path: self.shown.clone(), problem })
     }
 }

@@ -15,8 +15,10 @@
 //! the user accepts that item ([`Trust`]). Settings that only restrict apply at once. A rule that
 //! the user's "always" wrote into such a file is thereby accepted.
 
+mod config_file;
 mod dirs;
 mod document;
+mod edit;
 pub mod env;
 mod error;
 mod hooks;
@@ -47,13 +49,15 @@ pub mod trust;
 mod trust_filter;
 mod untrusted_item;
 
+pub use config_file::{ConfigEditError, ConfigFile, ConfigScope};
 pub use dirs::Dirs;
+pub use edit::ConfigEdit;
 pub use error::{ConfigError, Origin};
 pub use hooks::{HookConfig, HookList, read_hooks};
 pub use layers::Origins;
-pub use load::{LoadedConfig, load, load_project, rule_files};
+pub use load::{LoadedConfig, load, load_project, load_replaced, rule_files};
 pub use matcher::Matcher;
-pub use mcp_config_file::{McpConfigFile, McpEditError, McpScope};
+pub use mcp_config_file::McpConfigFile;
 pub use mcp_entry::{McpEntry, McpServerConfig, describe_server};
 pub use mcp_file::{MCP_FILE, from_json as mcp_of_json};
 pub use overrides::Overrides;

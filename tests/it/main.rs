@@ -18,6 +18,8 @@ mod command;
 #[cfg(feature = "sub-agents")]
 mod compaction;
 #[cfg(feature = "sub-agents")]
+mod config_set;
+#[cfg(feature = "sub-agents")]
 mod custom;
 #[cfg(feature = "sub-agents")]
 mod directory;

@@ -7,7 +7,7 @@ use url::Url;
 use super::super::CommandReport;
 use crate::app::setup::{AppError, Setup};
 use crate::cli::{McpAddArgs, McpKind};
-use crate::config::{McpConfigFile, McpEntry, McpScope, names_file, relative_word, start_ways};
+use crate::config::{ConfigScope, McpConfigFile, McpEntry, names_file, relative_word, start_ways};
 use crate::protocol::{
     McpServer, McpTransport, Secret, mcp_name, printable, printable_line, printable_path,
 };
@@ -22,7 +22,7 @@ pub(super) fn add(
         let why = "an agent started this command: only you can add servers, in your own terminal";
         return Err(AppError::Usage(why.to_owned()));
     }
-    if args.scope == McpScope::User {
+    if args.scope == ConfigScope::User {
         check_paths(server, &setup.cwd).map_err(AppError::Usage)?;
     }
     let places = setup.mcp_places();
@@ -37,7 +37,7 @@ pub(super) fn add(
     let over: Vec<_> = places[..at].iter().filter(has).collect();
     let under: Vec<_> = places[at + 1..].iter().filter(has).collect();
     let report = added(&server.name, place, &over, &under);
-    if args.scope == McpScope::User {
+    if args.scope == ConfigScope::User {
         return Ok(report);
     }
     // The user wrote it, so it is trusted.
@@ -51,7 +51,7 @@ pub(super) fn add(
 /// Removes a server from the one file that defines it.
 pub(super) fn remove(
     name: &str,
-    scope: Option<McpScope>,
+    scope: Option<ConfigScope>,
     places: &[McpConfigFile],
 ) -> Result<CommandReport, AppError> {
     let asked = places.iter().filter(|place| scope.is_none_or(|scope| place.scope == scope));

@@ -26,6 +26,8 @@ const DEFAULTS: &str = include_str!("../../../config/default.toml");
 /// The state of reading the layers.
 pub(super) struct LayerReader<'a> {
     sources: ConfigSources<'a>,
+    /// A file of our own, and the text to read in place of its own.
+    replaced: Option<(&'a Path, &'a str)>,
     /// The folder above the project's `.claude`.
     claude_root: &'a Path,
     pub layers: Layers,
@@ -43,10 +45,15 @@ pub(super) struct LayerReader<'a> {
 
 impl<'a> LayerReader<'a> {
     /// Reads all layers of a project, from the defaults to the command line.
-    pub fn read(sources: ConfigSources<'a>, project: &'a Project) -> Result<Self, ConfigError> {
+    pub fn read(
+        sources: ConfigSources<'a>,
+        project: &'a Project,
+        replaced: Option<(&'a Path, &'a str)>,
+    ) -> Result<Self, ConfigError> {
         let home = sources.env.get_os("HOME").map(Path::new);
         let mut reader = Self {
             sources,
+            replaced,
             claude_root: &project.claude_root,
             layers: Layers::default(),
             trust_filter: TrustFilter::new(sources.trust, sources.cwd, home),
@@ -76,7 +83,7 @@ impl<'a> LayerReader<'a> {
     /// Reads the user's configuration.
     fn read_user_file(&mut self) -> Result<(), ConfigError> {
         let path = self.sources.dirs.config_file();
-        let settings = read_settings(&path, self.sources.cwd)?;
+        let settings = self.read_settings(&path)?;
         self.note_file(path, settings.is_some());
         self.add_user_layer(settings.unwrap_or_default());
         Ok(())
@@ -126,13 +133,23 @@ impl<'a> LayerReader<'a> {
         if path == self.sources.dirs.config_file() {
             return Ok(());
         }
-        let settings = read_settings(&path, self.sources.cwd)?;
+        let settings = self.read_settings(&path)?;
         self.note_file(path, settings.is_some());
         let Some(mut settings) = settings else { return Ok(()) };
         hooks::retain(&mut settings, |hook| self.trust_filter.admit_item(hook.untrusted_item()))?;
         let settings = self.trust_filter.filter_settings(settings, &self.layers.merged);
         self.layers.add(settings);
         Ok(())
+    }
+
+    /// Reads the settings of one file of our own; `None` if it does not exist.
+    fn read_settings(&self, path: &Path) -> Result<Option<Vec<Setting>>, ConfigError> {
+        let cwd = self.sources.cwd;
+        let text = match self.replaced {
+            Some((file, text)) if file == path => Some(text.to_owned()),
+            _ => read_text(path, cwd)?,
+        };
+        text.map(|text| document::parse(&text, &SCHEMA, &file_origin(path, cwd))).transpose()
     }
 
     /// Reads one settings.json file.
@@ -212,12 +229,6 @@ impl<'a> LayerReader<'a> {
         self.layers.add(flags);
         Ok(())
     }
-}
-
-/// Reads the settings of one file; `None` if it does not exist.
-fn read_settings(path: &Path, cwd: &Path) -> Result<Option<Vec<Setting>>, ConfigError> {
-    let Some(text) = read_text(path, cwd)? else { return Ok(None) };
-    document::parse(&text, &SCHEMA, &file_origin(path, cwd)).map(Some)
 }
 
 pub(super) fn default_settings() -> Result<Vec<Setting>, ConfigError> {

@@ -1,0 +1,66 @@
+//! `caliban config set KEY VALUE`: writes one key into a configuration file.
+
+use super::super::CommandReport;
+use crate::app::setup::{AppError, Setup};
+use crate::app::theme;
+use crate::config::{
+    self, ConfigEdit, ConfigFile, ConfigScope, ConfigSources, Origin, UntrustedItem,
+};
+use crate::protocol::{EventQueue, printable, printable_path};
+
+/// Sets the key in the file of this scope, if the configuration can be used with it.
+pub(crate) fn set(
+    mut setup: Setup,
+    scope: ConfigScope,
+    key: &str,
+    value: &str,
+) -> Result<CommandReport, AppError> {
+    if setup.is_started_by_agent()? {
+        let why = "an agent started this command: only you can change the configuration, in your own terminal";
+        return Err(AppError::Usage(why.to_owned()));
+    }
+    let edit = ConfigEdit::parse(key, value).map_err(AppError::Usage)?;
+    let file = ConfigFile::new(scope, &setup.dirs, &setup.loaded.project, &setup.cwd);
+    let text = file.edited_text(&edit)?;
+    let before = std::mem::take(&mut setup.loaded.untrusted);
+    check(&mut setup, &edit, &file, &text)?;
+    let waits = |thing: &&UntrustedItem| !before.contains(thing);
+    if let Some(thing) = setup.loaded.untrusted.iter().find(waits) {
+        let why = format!(
+            "a project's file may not set this: {} would be ignored until trusted; set it in your own file, without --scope",
+            thing.name()
+        );
+        return Err(AppError::Usage(why));
+    }
+    file.write(&text)?;
+    Ok(report(&setup, &edit.key(), &file))
+}
+
+/// Loads the configuration as if the file had this text, with all checks of a start.
+fn check(
+    setup: &mut Setup,
+    edit: &ConfigEdit,
+    file: &ConfigFile,
+    text: &str,
+) -> Result<(), AppError> {
+    let Setup { dirs, cwd, env, overrides, trust, .. } = &*setup;
+    let sources = ConfigSources { dirs, cwd, env, overrides, trust };
+    let project = setup.loaded.project.clone();
+    setup.loaded = config::load_replaced(&sources, project, (&file.path, text))?;
+    setup.gate(true, &EventQueue::unbounded())?;
+    match edit.key().as_str() {
+        "tui.theme" => theme::check(setup).map_err(AppError::Usage),
+        _ => Ok(()),
+    }
+}
+
+/// Names the file, and what takes precedence over it here.
+fn report(setup: &Setup, key: &str, file: &ConfigFile) -> CommandReport {
+    let mut text = format!("Set {key} in {}.\n", printable_path(&file.shown));
+    match setup.loaded.origins.get(key) {
+        Origin::File { path, .. } if *path == file.shown => {}
+        Origin::BuiltIn => {}
+        higher => text.push_str(&format!("Here, {higher} takes precedence.\n")),
+    }
+    CommandReport::text(printable(&text))
+}
