@@ -4,10 +4,9 @@ use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
-use unicode_width::UnicodeWidthChar;
 
 use crate::tui::agents::AgentState;
-use crate::tui::text::{truncate_line, width};
+use crate::tui::text::{first_of_joined, truncate_line, width};
 use crate::tui::theme::{Glyph, Theme, on_ground};
 
 /// The theme and the spinner's frame.
@@ -276,25 +275,17 @@ pub fn scrollbar(
     }
 }
 
-/// Cells of a sign joined from several emoji.
-const JOINED_CELLS: usize = 2;
-
 /// Most bytes of one character.
 const CHAR_BYTES: usize = 4;
 
-/// Replaces each sign joined from several emoji by its first one, since terminals that do not join them draw
+/// Draws each sign joined from several emoji as the first of them, since terminals that do not join them draw
 /// them over what is beside them. Leaves the area `whole` as it is.
 pub fn narrow_joined(buffer: &mut Buffer, whole: Rect) {
     for at in buffer.area.positions() {
         let symbol = buffer[at].symbol();
-        if symbol.len() <= CHAR_BYTES || whole.contains(at) {
-            continue;
-        }
-        let cells = |c: char| c.width().unwrap_or(0);
-        let apart: usize = symbol.chars().map(cells).sum();
-        if let Some(first) = symbol.chars().next().filter(|first| cells(*first) == JOINED_CELLS)
-            && width(symbol) == JOINED_CELLS
-            && apart > JOINED_CELLS
+        if symbol.len() > CHAR_BYTES
+            && !whole.contains(at)
+            && let Some(first) = first_of_joined(symbol)
         {
             buffer[at].set_char(first);
         }
@@ -307,14 +298,17 @@ mod tests {
 
     #[test]
     fn signs_joined_from_emoji_are_drawn_as_the_first_one() {
-        let text = "a👩\u{200d}👩\u{200d}👧b👍🏽c🎉d日e\u{301}⚠\u{fe0f}f ក្ក 🇪🇺";
+        let text = "a👩\u{200d}👩\u{200d}👧b👍🏽c🎉d日e\u{301}⚠\u{fe0f}f ក្ក 🇪🇺 क्\u{200d}ष";
         let shown = |whole: Rect| {
             let mut buffer = Buffer::with_lines([text]);
             narrow_joined(&mut buffer, whole);
             buffer
         };
-        let plain = "a👩b👍c🎉d日e\u{301}⚠\u{fe0f}f ក្ក 🇪🇺";
+        let plain = "a👩b👍c🎉d日e\u{301}⚠\u{fe0f}f ក្ក 🇪🇺 क्\u{200d}ष";
         assert_eq!(shown(Rect::default()), Buffer::with_lines([plain]));
         assert_eq!(shown(Rect::new(0, 0, 50, 1)), Buffer::with_lines([text]));
+        let mut flag = Buffer::with_lines(["🏳\u{fe0f}\u{200d}🌈x"]);
+        narrow_joined(&mut flag, Rect::default());
+        assert_eq!(flag, Buffer::with_lines(["🏳 x"]));
     }
 }

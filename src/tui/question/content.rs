@@ -17,8 +17,8 @@ use crate::tui::format::count;
 use crate::tui::model::TuiModel;
 use crate::tui::question::is_plan;
 use crate::tui::text::{
-    DiffFile, Highlighter, count_changes, reveal, reveal_line, sanitize, whole_diff, width,
-    wrap_text, wrap_written,
+    DiffFile, Highlighter, count_changes, reveal, reveal_line, sanitize, unjoined, whole_diff,
+    width, wrap_text, wrap_written,
 };
 use crate::tui::theme::Theme;
 use crate::tui::transcript::draw::indented;
@@ -383,7 +383,7 @@ fn reason_lines(
         _ => Some(&question.cwd).filter(|cwd| cwd.as_path() != context.folder),
     };
     let cwd = cwd.map(|cwd| format!("in {}", cwd.display()));
-    let task = context.task.map(|task| format!("task: {task}"));
+    let task = context.task.map(|task| format!("task: {}", unjoined(task)));
     let parts = [cwd, Some(question.reason.clone()), task];
     let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     plain_lines(&reveal_line(&words), width, theme.dim)

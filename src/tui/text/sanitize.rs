@@ -44,7 +44,8 @@ pub fn sanitize_with_tabs(text: &str) -> Cow<'_, str> {
 /// something else. To a shell, `x` and `#` with a no-break space between them are one word, not a
 /// comment. Newlines and tabs stay.
 pub fn reveal(text: &str) -> Cow<'_, str> {
-    let Some(start) = find_first(text, |c| is_suspect(c) || !is_seen(None, c, None)) else {
+    let may_change = |c| is_suspect(c) || is_skin_tone(c) || !is_seen(None, c, None);
+    let Some(start) = find_first(text, may_change) else {
         return Cow::Borrowed(text);
     };
     let mut cleaner =
@@ -93,6 +94,11 @@ fn is_shown_by_number(c: char) -> bool {
         | '\u{2066}'..='\u{2069}'
         | '\u{fff9}'..='\u{fffb}'
         | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Whether a character colours the emoji before it, or is a sign of its own where terminals do not join them.
+fn is_skin_tone(c: char) -> bool {
+    matches!(c, '\u{1f3fb}'..='\u{1f3ff}')
 }
 
 /// Whether a character is invisible and has no meaning here.
@@ -159,6 +165,12 @@ impl Sanitizer {
             '\0'..='\u{1f}' => self.keep(control_picture(c)),
             '\u{7f}' => self.keep('␡'),
             '\u{200c}' | '\u{200d}' => self.joiner(c, rest),
+            _ if self.reveals
+                && is_skin_tone(c)
+                && self.previous.is_some_and(|it| !it.is_ascii()) =>
+            {
+                self.show(c);
+            }
             '\u{e0000}'..='\u{e007f}' => return self.tags(c, rest),
             _ if is_shown_by_number(c) => self.show(c),
             _ if self.reveals && !is_seen(self.previous, c, rest.chars().next()) => self.show(c),
@@ -222,6 +234,8 @@ impl Sanitizer {
 
     fn joiner(&mut self, c: char, rest: &str) {
         let joins = match (self.previous, rest.chars().next()) {
+            // Not every terminal joins emoji, and one that does not draws them over what is beside them.
+            (Some(_), Some(right)) if self.reveals && right.width() == Some(2) => false,
             (Some(left), Some(right)) if right.width().unwrap_or(0) > 0 => {
                 is_joined(c, left, right)
             }
@@ -336,7 +350,8 @@ mod tests {
             ("\u{301}☂\u{fe0f}\u{fe0f}", "⟨U+0301⟩☂\u{fe0f}⟨U+FE0F⟩"),
             ("x\u{fe0f}\u{fe0f}\u{2800}", "x⟨U+FE0F⟩⟨U+FE0F⟩⟨U+2800⟩"),
             ("a\tb\r\nc", "a\tb␍\nc"),
-            ("👩\u{200d}💻 می\u{200c}خواهم", "👩\u{200d}💻 می\u{200c}خواهم"),
+            ("👩\u{200d}💻 می\u{200c}خواهم", "👩⟨U+200D⟩💻 می\u{200c}خواهم"),
+            ("👍🏽🏽 ☝🏽 🏽", "👍⟨U+1F3FD⟩⟨U+1F3FD⟩ ☝⟨U+1F3FD⟩ 🏽"),
             (
                 "./te\u{1161}st \u{378}\u{e000}# \u{11a8}",
                 "./te⟨U+1161⟩st ⟨U+0378⟩⟨U+E000⟩# ⟨U+11A8⟩",

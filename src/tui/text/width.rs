@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use ratatui::buffer::CellWidth;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::UnicodeWidthChar;
 
 /// The byte length and the cells of the grapheme at `at`; `None` at the end.
 ///
@@ -21,6 +22,27 @@ pub(super) fn grapheme_at(text: &str, at: usize) -> Option<(usize, usize)> {
         return Some((grapheme.len(), 0));
     }
     Some((grapheme.len(), usize::from(grapheme.cell_width())))
+}
+
+/// The first emoji of a sign joined from several, as terminals that do not join them draw each in its own
+/// cells; `None` for other signs.
+pub fn first_of_joined(sign: &str) -> Option<char> {
+    let joins = |c: char| matches!(c, '\u{200d}' | '\u{1f3fb}'..='\u{1f3ff}');
+    let first = sign.chars().next()?;
+    let cells = |c: char| c.width().unwrap_or(0);
+    let apart: usize = sign.chars().map(cells).sum();
+    let is_joined = sign.len() > first.len_utf8() && sign.contains(joins);
+    (is_joined && apart > width(sign)).then_some(first)
+}
+
+/// The text with each sign joined from several emoji as the first of them.
+pub fn unjoined(text: &str) -> Cow<'_, str> {
+    if text.graphemes(true).all(|sign| first_of_joined(sign).is_none()) {
+        return Cow::Borrowed(text);
+    }
+    let first =
+        |sign| first_of_joined(sign).map_or_else(|| Cow::Borrowed(sign), |c| c.to_string().into());
+    Cow::Owned(text.graphemes(true).map(first).collect::<String>())
 }
 
 /// The width of a text on one line, in cells.
