@@ -91,14 +91,14 @@ fn list(sessions: &[SessionSummary]) -> CommandReport {
     if sessions.is_empty() {
         return CommandReport::text("No sessions yet.\n");
     }
-    let head = ["ID", "LAST", "AGENTS", "DIRECTORY", "NAME OR FIRST PROMPT"].map(str::to_owned);
+    let head = ["ID", "LAST", "AGENTS", "NAME OR FIRST PROMPT", "DIRECTORY"].map(str::to_owned);
     let rows = sessions.iter().map(|session| {
         [
             session.id.to_string(),
             session.last.strftime("%Y-%m-%d %H:%MZ").to_string(),
             session.agents.to_string(),
-            printable_path(&session.cwd),
             one_line(session.title(), 60),
+            printable_path(&session.cwd),
         ]
     });
     CommandReport::table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
@@ -233,12 +233,12 @@ mod tests {
             agents: 3,
         };
         let expected = "\
-ID                                    LAST               AGENTS  DIRECTORY  NAME OR FIRST PROMPT
-01990000-0000-7000-8000-000000000001  2026-11-20 09:05Z  3       /srv/shop  find out why login is slow
+ID                                    LAST               AGENTS  NAME OR FIRST PROMPT        DIRECTORY
+01990000-0000-7000-8000-000000000001  2026-11-20 09:05Z  3       find out why login is slow  /srv/shop
 ";
         assert_eq!(list(std::slice::from_ref(&session)).text, expected);
         let named = SessionSummary { name: Some("slow login".to_owned()), ..session };
-        assert!(list(&[named]).text.ends_with("/srv/shop  slow login\n"));
+        assert!(list(&[named]).text.contains("  slow login "));
         assert_eq!(list(&[]).text, "No sessions yet.\n");
     }
 
