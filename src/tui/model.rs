@@ -115,6 +115,8 @@ pub struct Metrics {
     pub page: Extent,
     /// Lines that a list has room for.
     pub list: usize,
+    /// The rows of the selected text that are on the screen.
+    pub selected: Vec<String>,
 }
 
 impl Metrics {
@@ -464,6 +466,7 @@ impl TuiModel {
             self.agents.next_shrink(self.now),
             self.jobs.next_expiry(),
             self.status_line.next_start(),
+            self.selection.as_ref().and_then(|selection| Some(selection.pull?.1)),
         ];
         let all =
             [animation, notice, question, self.questions.pause_until, self.questions.notify_at];

@@ -1,9 +1,12 @@
 //! The mouse: a click focuses a pane, a second one zooms, or it expands what is folded there, or places
 //! the cursor in the draft; the wheel scrolls the area under the pointer, and dragging over text copies it.
 
+use std::time::Duration;
+
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
+use crate::protocol::AgentPath;
 use crate::tui::composer::draft;
 use crate::tui::focus;
 use crate::tui::labels;
@@ -13,8 +16,11 @@ use crate::tui::overlay::{Overlay, update as overlay};
 use crate::tui::page::update as page;
 use crate::tui::question::form::AnswerForm;
 use crate::tui::question::{QuestionStage, update as question};
-use crate::tui::selection::MouseSelection;
+use crate::tui::selection::{MouseSelection, Side};
 use crate::tui::transcript::expand;
+
+/// Time between two lines by which a selection scrolls while the button is held beside its area.
+const PULL_PAUSE: Duration = Duration::from_millis(50);
 
 /// Lines per step of the wheel.
 const WHEEL_LINES: isize = 3;
@@ -41,7 +47,10 @@ pub fn handle_mouse(
                 model.composer.buffer.place_cursor(position, extends);
                 draft::edited(model, effects);
             }
-            _ => model.selection = Some(MouseSelection { area: under.area, from: at, to: at }),
+            _ => {
+                let transcript = transcript_under(model, &under);
+                model.selection = Some(MouseSelection::new(under.area, at, transcript));
+            }
         },
         // The button was pressed in the draft.
         MouseEventKind::Drag(MouseButton::Left) if model.selection.is_none() => {
@@ -50,7 +59,7 @@ pub fn handle_mouse(
                 draft::edited(model, effects);
             }
         }
-        MouseEventKind::Drag(MouseButton::Left) => extend_selection(model, at),
+        MouseEventKind::Drag(MouseButton::Left) => drag_selection(model, at),
         MouseEventKind::Up(MouseButton::Left) => release(model, at, under, effects),
         _ => return,
     }
@@ -73,21 +82,62 @@ fn draft_takes_keyboard(model: &mut TuiModel) -> bool {
     }
 }
 
-/// Extends the selection, within the area where it began.
-fn extend_selection(model: &mut TuiModel, at: Position) {
-    let Some(MouseSelection { area, to, .. }) = &mut model.selection else { return };
-    if area.is_empty() {
-        return;
+/// The transcript in the area under the pointer, if it can scroll.
+fn transcript_under(model: &TuiModel, under: &HitTarget) -> Option<AgentPath> {
+    let (path, extent) = match &under.kind {
+        _ if model.overlay.is_some() => return None,
+        HitKind::Pane(path) => (path.clone(), model.metrics.pane(path)),
+        HitKind::Body | HitKind::Item(_) | HitKind::AgentRow(_) => {
+            let zoomed = model.zoomed().map(|agent| agent.path.clone());
+            (zoomed.unwrap_or_else(AgentPath::root), model.metrics.body)
+        }
+        _ => return None,
+    };
+    // The head of a zoomed agent stays in its place.
+    (extent.height == usize::from(under.area.height)).then_some(path)
+}
+
+/// Extends the selection. Beside its area, it also scrolls, at once and as long as the button is held there.
+fn drag_selection(model: &mut TuiModel, at: Position) {
+    let now = model.now;
+    let Some(selection) = &mut model.selection else { return };
+    selection.extend(at);
+    let side = selection.side(at).filter(|_| selection.transcript.is_some());
+    selection.pull = side.map(|side| (side, now));
+    pull_selection(model);
+}
+
+/// Scrolls the text below a selection that is held beside its area.
+pub fn pull_selection(model: &mut TuiModel) {
+    let now = model.now;
+    let Some(selection) = &mut model.selection else { return };
+    let Some((side, due)) = selection.pull.filter(|(_, due)| *due <= now) else { return };
+    selection.pull = Some((side, due.max(now) + PULL_PAUSE));
+    let Some(path) = selection.transcript.clone().filter(|_| selection.is_drawn) else { return };
+    let is_pane = model.agents.get(&path).is_some() && !model.zoom;
+    let extent = if is_pane { model.metrics.pane(&path) } else { model.metrics.body };
+    let scroll = match model.agents.get_mut(&path) {
+        Some(agent) => &mut agent.scroll,
+        None => &mut model.main_scroll,
+    };
+    let before = scroll.top.unwrap_or(extent.last_top());
+    scroll.scroll_by(extent, if side == Side::Above { -1 } else { 1 });
+    let after = scroll.top.unwrap_or(extent.last_top());
+    let moved = after.cast_signed() - before.cast_signed();
+    if moved != 0 {
+        selection.scroll(moved, &model.metrics.selected);
+        model.draw = DrawUrgency::Now;
     }
-    to.x = at.x.clamp(area.left(), area.right() - 1);
-    to.y = at.y.clamp(area.top(), area.bottom() - 1);
 }
 
 /// Handles the release of the button: copies the selection; without one, it was a click.
 fn release(model: &mut TuiModel, at: Position, under: HitTarget, effects: &mut Vec<ScreenEffect>) {
-    extend_selection(model, at);
-    match model.selection {
-        Some(selection) if selection.from != selection.to => {
+    if let Some(selection) = &mut model.selection {
+        selection.extend(at);
+        selection.pull = None;
+    }
+    match &model.selection {
+        Some(selection) if !selection.is_empty() => {
             effects.push(ScreenEffect::CopySelection);
         }
         Some(_) => {

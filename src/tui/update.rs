@@ -84,6 +84,7 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
         }
         Msg::Tick { at } => {
             model.now = model.now.max(at);
+            mouse::pull_selection(model);
             if model.animated() {
                 model.draw = DrawUrgency::Now;
             }
@@ -218,6 +219,9 @@ fn frame_drawn(model: &mut TuiModel, metrics: Metrics) {
         }
     }
     model.metrics = metrics;
+    if let Some(selection) = &mut model.selection {
+        selection.is_drawn = true;
+    }
 }
 
 /// Removes what has expired.

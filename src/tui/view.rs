@@ -280,7 +280,10 @@ impl View {
             Some(selection) => {
                 let question = self.metrics.question.as_ref();
                 let signs = question.map(|question| &*question.signs).unwrap_or_default();
-                selection.highlight(buffer, theme.selection, signs)
+                let rows = selection.highlight(buffer, theme.selection, signs);
+                let text = selection.text(&rows);
+                self.metrics.selected = rows;
+                text
             }
             None => String::new(),
         };
@@ -331,7 +334,9 @@ impl View {
         area: Rect,
         buffer: &mut Buffer,
     ) {
-        if scroll.top.is_none() || extent.is_at_end() || area.is_empty() {
+        // It would be a part of the text of a selection.
+        let selects = model.selection.as_ref().is_some_and(|selection| !selection.is_empty());
+        if scroll.top.is_none() || extent.is_at_end() || area.is_empty() || selects {
             return;
         }
         let new = extent.grown.saturating_sub(scroll.seen);

@@ -1,6 +1,8 @@
 //! Clicks, selection and the wheel.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 use ratatui::layout::{Position, Rect};
 
 use crate::protocol::RunEnd;
@@ -55,7 +57,7 @@ fn what_the_mouse_draws_over_is_copied_and_clicks_nothing() {
     };
     mouse(&mut screen, MouseEventKind::Down(MouseButton::Left), 52, 3);
     mouse(&mut screen, MouseEventKind::Drag(MouseButton::Left), 10, 5);
-    let chosen: Vec<_> = screen.model.selection.unwrap().rows().collect();
+    let chosen: Vec<_> = screen.model.selection.as_ref().unwrap().rows().collect();
     assert_eq!(chosen, [(3, 52, 80), (4, 50, 80), (5, 50, 51)]);
     mouse(&mut screen, MouseEventKind::Up(MouseButton::Left), 10, 5);
     assert!(screen.effects.contains(&ScreenEffect::CopySelection));
@@ -117,5 +119,69 @@ fn a_notice_says_how_much_was_copied() {
         (" \n ", "nothing to copy there"),
     ] {
         assert_eq!(copied_label(text), words);
+    }
+}
+
+/// A screen with numbered lines in main's transcript and in the pane of an agent.
+fn numbered() -> (TestScreen, View) {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let lines = |name: &str| (10..90).map(|at| format!("- {name} {at}\n")).collect::<String>();
+    let agent = screen.agent(&root(), "explore-1", "one");
+    screen.says(&root(), &lines("main")).says(&agent, &lines("pane"));
+    (screen, View::new(Theme::default(), Highlighter::off()))
+}
+
+/// Moves the mouse with its button held, and draws. Returns the text selected then.
+fn drag(screen: &mut TestScreen, view: &mut View, down: bool, x: u16, y: u16) -> String {
+    let at = Position { x, y };
+    let hit = view.hit_test(&screen.model, at, false);
+    let button = MouseButton::Left;
+    let kind = if down { MouseEventKind::Down(button) } else { MouseEventKind::Drag(button) };
+    let event = MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE };
+    screen.send(Msg::Mouse { event, hit, at: screen.at });
+    redraw(screen, view);
+    view.selected().to_owned()
+}
+
+/// Draws another frame of the same size.
+fn redraw(screen: &mut TestScreen, view: &mut View) {
+    let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
+    terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
+    screen.send(Msg::Drawn(Box::new(view.metrics().clone())));
+}
+
+#[test]
+fn a_selection_held_beside_its_area_scrolls_and_keeps_what_leaves_the_screen() {
+    for (x, name) in [(5, "main"), (80, "pane")] {
+        let (mut screen, mut view) = numbered();
+        let numbers = |text: &str| -> Vec<usize> {
+            let words = text.lines().filter_map(|line| line.split(&format!("{name} ")).nth(1));
+            words.filter_map(|word| word.trim().parse().ok()).collect()
+        };
+        picture_by(&mut view, &mut screen, 120, 40);
+        drag(&mut screen, &mut view, true, x, 20);
+        let first = numbers(&drag(&mut screen, &mut view, false, x, 10));
+        let last = first[first.len() - 1];
+        for _ in 0..60 {
+            drag(&mut screen, &mut view, false, x, 0);
+        }
+        // The button is held without moving.
+        for _ in 0..30 {
+            screen.wait(60);
+            redraw(&mut screen, &mut view);
+        }
+        let far = numbers(view.selected());
+        assert_eq!(far, (10..=last).collect::<Vec<_>>(), "{name}: {}", view.selected());
+        // Back below the beginning, until it is on the screen again, and beyond.
+        for _ in 0..90 {
+            drag(&mut screen, &mut view, false, x, 39);
+        }
+        let text = drag(&mut screen, &mut view, false, x + 20, 30);
+        let back = numbers(&text);
+        assert!(back.len() > 3, "{name}: {text}");
+        assert!(back.windows(2).all(|pair| pair[1] == pair[0] + 1), "{name}: {text}");
+        let began = text.lines().next().unwrap_or_default();
+        assert!(began.ends_with(&(last + 1).to_string()), "{name}: {text}");
     }
 }

@@ -70,7 +70,9 @@ fn text_that_is_copied_is_without_the_signs() {
     assert!(shown.contains("│ ↪ "), "{shown}");
     let area = view.metrics().question.as_ref().unwrap().content_area;
     let to = Position { x: area.right() - 1, y: area.bottom() - 1 };
-    screen.model.selection = Some(MouseSelection { area, from: area.as_position(), to });
+    let mut selection = MouseSelection::new(area, area.as_position(), None);
+    selection.to = to;
+    screen.model.selection = Some(selection);
     let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
     terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
     let copied = view.selected();
