@@ -147,12 +147,12 @@ pub fn refused(model: &mut TuiModel, id: QuestionId, why: String) {
     model.say(text);
 }
 
-/// Withdraws the questions of an ended agent and of those below it.
+/// Withdraws the questions of an ended agent. Those below it have their own ends: main's turn ends
+/// while agents in the background work on.
 pub fn withdraw(model: &mut TuiModel, path: &AgentPath) {
-    let gone =
-        model.questions.waiting.iter().filter(|waiting| waiting.question.path.is_within(path));
+    let gone = model.questions.waiting.iter().filter(|waiting| waiting.question.path == *path);
     let gone: Vec<QuestionId> = gone.map(|waiting| waiting.question.id).collect();
-    model.questions.answered.retain(|known| !known.waiting.question.path.is_within(path));
+    model.questions.answered.retain(|known| known.waiting.question.path != *path);
     for id in gone {
         closed(model, id, None);
     }

@@ -440,6 +440,28 @@ fn questions_that_were_put_off_follow_one_another_once_the_user_comes_back() {
         assert!(screen.model.questions.open.as_ref().is_some_and(|open| open.keyboard));
         screen.write("1");
         assert_eq!(screen.sent(), [answer(id, Answer::Once)]);
+
+#[test]
+fn the_end_of_a_turn_withdraws_mains_questions_and_no_others() {
+    for end in [RunEnd::Completed, RunEnd::Cancelled { before_start: false }] {
+        let mut screen = TestScreen::new();
+        screen.prompt("go");
+        let agent = screen.background(&root(), "docs-1", "write the docs");
+        screen.asks(&root(), 1, "main", "ls").asks(&agent, 2, "docs-1", "psql shop");
+        screen.write("3").draw().enter();
+        let other = screen.background(&root(), "docs-2", "write more");
+        screen.asks(&root(), 3, "main", "rm x").asks(&other, 4, "docs-2", "make");
+        screen.main(finish(end, "")).wait(2000).draw();
+        let waiting = screen.model.questions.waiting.iter().map(|it| it.question.id.0);
+        assert_eq!(waiting.collect::<Vec<_>>(), [2, 4]);
+        assert!(screen.model.questions.answered.is_empty(), "main's");
+        screen.effects.clear();
+        screen.write("3").draw().enter().main(finish(RunEnd::Completed, ""));
+        let closed = EventKind::QuestionClosed { id: QuestionId(2), allowed: Some(true) };
+        screen.event(&agent, closed);
+        assert_eq!(screen.notice(), "allowed always: Bash(psql:*)");
+    }
+}
     }
     // With none left, a digit is text again.
     screen.write("2");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{connect, request};
 use crate::support::client::{ARGS, Client};
 use crate::support::run::Finished;
-use crate::support::scene::{Scene, agent, bash, calls};
+use crate::support::scene::{Scene, agent, agent_with, bash, calls};
 use crate::support::script::{text, tool_use};
 
 const ASKS: [&str; 2] = ["--permission-prompt-tool", "stdio"];
@@ -312,6 +312,25 @@ async fn a_question_of_a_sub_agent_names_it_and_waits_beside_others() {
     client.answer(&questions[0], json!({ "behavior": "allow" }));
     end(client).await;
     assert_eq!(["a.txt", "b.txt"].map(|file| scene.world.exists(file)), [true, false]);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_question_in_the_background_is_open_when_mains_turn_is_over() {
+    let scene = Scene::new();
+    scene.world.config("[subagents]\nfaces = [\"agent\", \"lifecycle\"]\n");
+    let start = calls([agent_with("CHILD-A", "run_in_background", json!(true))]);
+    scene.server.when("HELLO-1").reply(start).then(text("resting")).then(text("done"));
+    let call = tool_use("Bash", bash("touch a.txt"));
+    scene.server.when("CHILD-A").reply(call).then(text("seen"));
+    let mut client = connect(&scene, &ASKS).await;
+    client.prompt("HELLO-1");
+    let question = client.question("can_use_tool").await;
+    client.frame(|frame| frame["message"]["content"][0]["text"] == "resting").await;
+    assert!(!scene.world.exists("a.txt"));
+    client.answer(&question, json!({ "behavior": "allow" }));
+    end(client).await;
+    assert!(scene.world.exists("a.txt"));
     scene.server.finish();
 }
 

@@ -1,9 +1,9 @@
 //! Agents in the background and their list, on a real terminal.
 
 use super::{BYPASS, NOTHING, send};
-use crate::support::pty::{BACKSPACE, ENTER, ESC_ALONE, Screen};
-use crate::support::scene::{DONE, PARENT, Scene, agent, calls};
-use crate::support::script::text;
+use crate::support::pty::{BACKSPACE, CTRL_C, ENTER, ESC_ALONE, Screen, TAB};
+use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
+use crate::support::script::{text, tool_use};
 
 /// The commonest prefix of terminal multiplexers: pressed twice, it reaches us once.
 const CTRL_B: &str = "\x02";
@@ -43,6 +43,62 @@ async fn s3_6_ctrl_b_moves_a_running_agent_to_the_background_and_its_result_come
     screen.wait_for("agent 1 reports");
     screen.wait_for("HEARD-77");
     assert_eq!(scene.server.requests_of("CHILD-A").len(), 1, "it was not begun anew");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn questions_in_the_background_outlive_the_turns_of_main() {
+    let scene = Scene::new();
+    let first = calls(["CHILD-A", "CHILD-B", "CHILD-C"].map(agent));
+    let main = scene.server.when(PARENT).reply(first).then(text(DONE));
+    let main = main.then(text("STOP-ME").gate("never")).then(text("HEARD-B"));
+    main.then(text("HEARD-C"));
+    scene.server.when("CHILD-A").reply(text("TEXT-A").gate("rest").more(" A-END"));
+    for (word, file) in [("CHILD-B", "b.txt"), ("CHILD-C", "c.txt")] {
+        let asks = tool_use("Bash", bash(&format!("touch {file}")));
+        scene.server.when(word).reply(asks).then(text(format!("{word} ended")));
+    }
+    let args = ["--allowed-tools", "AgentTool", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, args, 120, 40);
+    screen.wait_for("1 of 2");
+    screen.wait_gone("answers work in a moment");
+    // The one from "Background which?", the other from the list of agents.
+    screen.keys(TAB);
+    screen.wait_for("Tab later");
+    screen.keys(TAB);
+    screen.wait_gone("wants to run");
+    screen.keys(CTRL_B);
+    screen.wait_for("Background which?");
+    screen.keys("2");
+    screen.wait_for("agent 2 is in the background now");
+    send(&screen, "/agents");
+    screen.wait_for("definitions");
+    screen.keys("\x1b[B\x1b[Bb");
+    screen.wait_for("agent 3 is in the background now");
+    // Esc right behind another one would be ignored.
+    screen.keys(CTRL_C);
+    scene.server.open("rest");
+    screen.wait_for(DONE);
+    screen.wait_gone("Esc stops");
+    let shown = screen.contents();
+    assert!(!shown.contains("withdrawn") && shown.matches("needs you").count() >= 2, "{shown}");
+    // Nor does a turn that the user stops end them.
+    send(&screen, "more");
+    screen.wait_for("STOP-ME");
+    screen.keys(ESC_ALONE);
+    screen.wait_for("2 background agents keep running");
+    screen.wait_gone("Esc stops");
+    screen.keys(TAB);
+    screen.wait_for("touch");
+    screen.keys("1");
+    // The report of one is a turn of main, at whose end the other still asks.
+    screen.wait_for("HEARD-B");
+    screen.wait_until("the other question", |shown| {
+        shown.contains("wants to run") && !shown.contains("answers work in a moment")
+    });
+    screen.keys("1");
+    screen.wait_for("HEARD-C");
+    assert!(scene.world.exists("b.txt") && scene.world.exists("c.txt"));
     scene.server.finish();
 }
 
