@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyEvent, KeyEventKind};
 
 use crate::protocol::printable_path;
 use crate::tui::composer::paste::{self, PASTE_TOO_LARGE};
 use crate::tui::composer::{as_prompt, draft, update as prompt};
 use crate::tui::first_run::update as first_run;
 use crate::tui::host::HostRequest;
-use crate::tui::interrupt::update as interrupt;
+use crate::tui::interrupt::{interrupt_key, update as interrupt};
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, NoticeCause, TuiModel};
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -18,7 +18,7 @@ use crate::tui::notify::{self, notify};
 use crate::tui::overlay::{Overlay, update as overlay};
 use crate::tui::page::{PageBody, PageLine, update as page, work};
 use crate::tui::picker::{PickerRows, open, update as picker};
-use crate::tui::question::update as question;
+use crate::tui::question::{early, update as question};
 use crate::tui::reader::update as reader;
 use crate::tui::slash::update as commands;
 use crate::tui::transcript::{Extent, Scroll};
@@ -39,11 +39,14 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
             model.selection = None;
             question::mark_end_seen(model);
             let keys = Arc::clone(&model.keymap);
-            if !model.questions.is_unread() {
+            let is_unread = model.questions.is_unread();
+            if early::drop_key(model, key) {
+                // It does nothing.
+            } else if !is_unread {
                 press(model, &keys, key, &mut effects);
-            } else if !question::refuse_digit(model, key) {
+            } else {
                 let press = |model: &mut TuiModel| press(model, &keys, key, &mut effects);
-                question::press_before(model, press);
+                early::press_before(model, press);
             }
         }
         Msg::Paste { text, at } => {
@@ -135,15 +138,14 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
         return;
     }
     model.notice.take_if(|notice| notice.cause == NoticeCause::LastKey);
-    let interrupt = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
+    let which = interrupt_key(key);
     // Whoever does something else in between does not mean to quit.
     let eof = model.keymap.action(KeyContext::Prompt, key) == Some(Action::DeleteOrQuit);
-    if !interrupt && !eof {
+    if which != Some(InterruptKey::Interrupt) && !eof {
         model.disarm_quit();
     }
-    if interrupt || key.code == KeyCode::Esc {
+    if let Some(which) = which {
         if key.kind == KeyEventKind::Press {
-            let which = if interrupt { InterruptKey::Interrupt } else { InterruptKey::Escape };
             interrupt::handle_interrupt(model, which, effects);
         }
         return;

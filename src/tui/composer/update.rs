@@ -31,14 +31,10 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
         return;
     }
     if let KeyCode::Char(letter) = key.code
+        && !first_run::type_letter(model, letter, effects)
         && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
     {
-        // A digit between two questions is meant for the next one, which is not visible yet.
-        let meant = letter.is_ascii_digit() && model.composer.is_empty();
-        let is_for_question = meant && model.questions.is_between();
-        if !is_for_question && !first_run::type_letter(model, letter, effects) {
-            draft::type_letter(model, letter, effects);
-        }
+        draft::type_letter(model, letter, effects);
     }
 }
 

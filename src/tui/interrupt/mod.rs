@@ -8,6 +8,8 @@ pub mod update;
 
 use std::time::Duration;
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
 use crate::protocol::AgentPath;
 use crate::tui::agents::picker::AgentAction;
 use crate::tui::composer::MenuKind;
@@ -62,6 +64,17 @@ pub const KEY_MUTE_TIME: Duration = Duration::from_millis(250);
 
 /// Time within which a second press quits.
 pub const QUIT_CONFIRM_TIME: Duration = Duration::from_secs(2);
+
+/// Ctrl+C or Esc, if the key is one of them.
+pub fn interrupt_key(key: KeyEvent) -> Option<InterruptKey> {
+    match key.code {
+        KeyCode::Esc => Some(InterruptKey::Escape),
+        KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            Some(InterruptKey::Interrupt)
+        }
+        _ => None,
+    }
+}
 
 impl TuiModel {
     /// The action of Ctrl+C now.

@@ -3,6 +3,7 @@
 mod answers;
 pub mod content;
 pub mod draw;
+pub mod early;
 pub mod form;
 mod grant;
 pub mod hint;
@@ -25,7 +26,7 @@ pub const QUIET_TIME: Duration = Duration::from_secs(1);
 /// meant for what was there before. A key in that time starts it anew.
 pub const UNREAD_TIME: Duration = Duration::from_millis(500);
 
-/// How long the receipt of an answer is shown before the next question opens.
+/// How long the next question waits after an answer that may settle it too.
 pub const RECEIPT_TIME: Duration = Duration::from_millis(400);
 
 /// The first answer that denies the call.
@@ -41,8 +42,18 @@ pub struct QuestionQueue {
     pub open: Option<ShownQuestion>,
     /// No question opens by itself before this time, because one has just left the screen.
     pub pause_until: Option<Duration>,
+    /// The last question that has left the screen.
+    pub left: Option<LeftQuestion>,
     /// When to notify the user of new questions, if the window has no focus.
     pub notify_at: Option<Duration>,
+}
+
+/// A question that has left the screen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeftQuestion {
+    pub at: Duration,
+    /// Whether the user answered it. Otherwise it went by itself.
+    pub answered: bool,
 }
 
 /// A question with the time it arrived.
@@ -87,6 +98,8 @@ pub struct ShownQuestion {
     pub keyboard: bool,
     /// Keys up to this time were meant for what was on the screen before.
     pub unread_until: Option<Duration>,
+    /// When another question left the screen, if that was just before.
+    pub follows: Option<Duration>,
     /// The row chosen with the arrows, as the digit of the answer.
     pub selected: Option<u8>,
     pub stage: QuestionStage,
@@ -222,6 +235,7 @@ impl QuestionQueue {
             id,
             keyboard,
             unread_until: None,
+            follows: None,
             selected: None,
             stage,
             editing: false,
@@ -269,11 +283,6 @@ impl QuestionQueue {
         for waiting in &mut self.waiting {
             waiting.postponed = false;
         }
-    }
-
-    /// Whether a question has just left the screen and the next one opens shortly.
-    pub fn is_between(&self) -> bool {
-        self.open.is_none() && self.pause_until.is_some() && self.next().is_some()
     }
 
     /// The digits that can answer a question: 2 and 3 need a rule.

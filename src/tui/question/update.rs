@@ -21,7 +21,7 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::form::{FormOutcome, FormScroll};
 use crate::tui::question::{
-    AnsweredQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME, UNREAD_TIME, is_plan,
+    AnsweredQuestion, LeftQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME, UNREAD_TIME, is_plan,
 };
 use crate::tui::session::ScreenRule;
 use crate::tui::text::{one_line, truncate};
@@ -77,10 +77,13 @@ pub fn open_if_due(model: &mut TuiModel) {
     }
     if let Some(id) = model.questions.next() {
         let keyboard = model.composer.is_empty();
+        let left = model.questions.left.take();
         model.questions.show(id, keyboard);
         // One whose answer was refused is known.
         if let Some(open) = model.questions.open.as_mut().filter(|open| open.problem.is_none()) {
             open.unread_until = Some(model.now + UNREAD_TIME);
+            let left = left.map(|left| left.at);
+            open.follows = left.filter(|left| model.now <= *left + QUIET_TIME);
         }
         model.draw = DrawUrgency::Now;
     }
@@ -94,11 +97,14 @@ pub fn closed(model: &mut TuiModel, id: QuestionId, allowed: Option<bool>) {
         }
         return;
     }
-    let was_open = model.questions.open.as_ref().is_some_and(|open| open.id == id);
+    let shown = model.questions.open.as_ref().filter(|open| open.id == id);
+    let had_keyboard = shown.map(|open| open.keyboard && model.overlay.is_none());
     let Some(waiting) = model.questions.remove(id) else { return };
-    if was_open {
-        // The user may be about to press a key for it, which must not answer the next one.
+    if let Some(had_keyboard) = had_keyboard {
+        // The user may be about to press a key for it, which must do nothing else.
         model.questions.pause_until = Some(model.now + QUIET_TIME);
+        let left = LeftQuestion { at: model.now, answered: false };
+        model.questions.left = had_keyboard.then_some(left);
     }
     if matches!(model.overlay, Some(Overlay::Question { id: read, .. }) if read == id) {
         model.overlay = None;
@@ -156,39 +162,6 @@ pub fn withdraw(model: &mut TuiModel, path: &AgentPath) {
     for id in gone {
         closed(model, id, None);
     }
-}
-
-/// Handles a key that was on its way when the question opened: as if the question were not there.
-pub fn press_before(model: &mut TuiModel, press: impl FnOnce(&mut TuiModel)) {
-    let shown = model.questions.open.take();
-    let at = shown
-        .as_ref()
-        .and_then(|open| model.questions.waiting.iter().position(|it| it.question.id == open.id));
-    let waiting = at.and_then(|at| model.questions.waiting.remove(at));
-    press(model);
-    let (Some(at), Some(waiting), Some(mut open)) = (at, waiting, shown) else { return };
-    let at = at.min(model.questions.waiting.len());
-    model.questions.waiting.insert(at, waiting);
-    // The key may have shown a question that waited before.
-    if model.questions.open.is_none() {
-        open.keyboard = model.composer.is_empty();
-        open.unread_until = Some(model.now + UNREAD_TIME);
-        model.questions.open = Some(open);
-    }
-}
-
-/// Says that a digit came too early to be an answer. Returns false for other keys, and where digits
-/// are text.
-pub fn refuse_digit(model: &mut TuiModel, key: KeyEvent) -> bool {
-    let is_digit = plain_char(key).is_some_and(|letter| letter.is_ascii_digit());
-    let answers = model.overlay.is_none() && model.composer.is_empty();
-    if !is_digit || !answers {
-        return false;
-    }
-    if let Some(open) = &mut model.questions.open {
-        open.unread_until = Some(model.now + UNREAD_TIME);
-    }
-    true
 }
 
 /// Handles a key while the question has the keyboard.
@@ -385,6 +358,8 @@ fn choose(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) {
             // finish before the cancel arrives.
             let mut no = Vec::new();
             answer(model, Answer::No { reason: None }, &mut no);
+            // The others of this agent go with it.
+            model.questions.pause_until = Some(model.now + RECEIPT_TIME);
             if path.is_root() {
                 stop::stop(model, effects);
             } else {
@@ -474,7 +449,9 @@ pub fn answer(model: &mut TuiModel, answer: Answer, effects: &mut Vec<ScreenEffe
         seen_width: seen_at,
     });
     model.also_settled = 0;
-    model.questions.pause_until = Some(model.now + RECEIPT_TIME);
+    let settles_others = matches!(answer, Answer::Session | Answer::Always { .. });
+    model.questions.pause_until = settles_others.then(|| model.now + RECEIPT_TIME);
+    model.questions.left = Some(LeftQuestion { at: model.now, answered: true });
     model.questions.notify_at = None;
     effects.push(ScreenEffect::Send(Command::Answer { id, answer }));
 }

@@ -5,6 +5,7 @@ mod around;
 mod background;
 mod blocks;
 mod commands;
+mod early;
 mod ends;
 mod expand;
 mod flows;

@@ -15,7 +15,7 @@ use crate::tui::testing::{TestScreen, finish};
 use super::pictures::picture;
 use super::{busy, root};
 
-fn asked() -> (TestScreen, AgentPath) {
+pub(super) fn asked() -> (TestScreen, AgentPath) {
     let mut screen = TestScreen::new();
     screen.prompt("go");
     let agent = screen.agent(&AgentPath::root(), "explore-2", "query");
@@ -23,7 +23,7 @@ fn asked() -> (TestScreen, AgentPath) {
     (screen, agent)
 }
 
-fn answer(id: u64, answer: Answer) -> Command {
+pub(super) fn answer(id: u64, answer: Answer) -> Command {
     Command::Answer { id: QuestionId(id), answer }
 }
 
@@ -123,16 +123,32 @@ fn a_question_waits_while_somebody_types_and_opens_after_a_second_of_quiet() {
 }
 
 #[test]
-fn the_shown_question_is_never_replaced_and_the_next_opens_after_the_receipt() {
+fn the_shown_question_is_never_replaced_and_an_answer_opens_the_next() {
     let (mut screen, agent) = asked();
     screen.asks(&agent, 2, "explore-2", "ls");
     assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(1));
     screen.write("1");
-    assert_eq!(screen.model.questions.open, None);
-    screen.wait(399);
-    assert_eq!(screen.model.questions.open, None);
-    screen.wait(1);
     assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(2));
+    assert_eq!(screen.notice(), "allowed once: Bash psql shop (agent 1)");
+}
+
+#[test]
+fn an_answer_that_may_settle_the_next_question_too_opens_it_after_the_receipt() {
+    let opens = |screen: &mut TestScreen| {
+        assert_eq!(screen.model.questions.open, None);
+        screen.wait(399);
+        assert_eq!(screen.model.questions.open, None);
+        screen.wait(1);
+        assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(2));
+    };
+    for digits in ["2", "5"] {
+        let (mut screen, agent) = asked();
+        screen.asks(&agent, 2, "explore-2", "ls").write(digits);
+        opens(&mut screen);
+    }
+    let (mut screen, agent) = asked();
+    screen.asks(&agent, 2, "explore-2", "ls").write("3").draw().enter();
+    opens(&mut screen);
 }
 
 #[test]
@@ -155,81 +171,6 @@ fn a_question_is_withdrawn_with_its_asker() {
     assert_eq!(screen.model.questions.open, None);
     screen.event(&agent, finish(RunEnd::Cancelled { before_start: false }, ""));
     assert!(screen.model.questions.waiting.is_empty());
-}
-
-/// Two agents, the first one zoomed, and a question of the second that has just opened.
-fn unread() -> (TestScreen, AgentPath) {
-    let mut screen = TestScreen::new();
-    screen.unread = true;
-    screen.prompt("go");
-    let first = screen.agent(&AgentPath::root(), "explore-1", "map the routes");
-    let second = screen.agent(&AgentPath::root(), "explore-2", "query");
-    screen.wait(2000).key(KeyCode::Tab).enter();
-    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&first), true));
-    screen.asks(&second, 1, "explore-2", "psql shop");
-    assert!(picture(&mut screen, 100, 30).contains("answers work in a moment"));
-    (screen, first)
-}
-
-#[test]
-fn a_key_on_its_way_when_a_question_opens_does_what_it_would_have_done_before() {
-    let (mut screen, first) = unread();
-    screen.esc();
-    assert!(!screen.model.zoom && screen.sent().is_empty());
-    screen.wait(300).ctrl('c');
-    let Command::Cancel(cancelled) = &screen.sent()[..][0] else { panic!() };
-    assert_eq!(Some(*cancelled), first.id());
-    screen.wait(499).key(KeyCode::Tab).draw();
-    let open = screen.model.questions.open.as_ref();
-    assert!(open.is_some_and(|open| open.keyboard), "it was not put off");
-    screen.wait(499).write("1");
-    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
-    screen.wait(500).draw().write("1");
-    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
-}
-
-#[test]
-fn what_is_typed_as_a_question_opens_is_a_draft_and_enter_does_not_answer() {
-    let (mut screen, _) = unread();
-    screen.write("no 1");
-    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "no 1"));
-    screen.wait(600).draw();
-    assert!(!screen.model.questions.open.as_ref().unwrap().keyboard);
-    let (mut screen, _) = unread();
-    screen.esc().enter().wait(499);
-    assert_eq!(screen.sent(), []);
-    assert_eq!(screen.model.questions.open.as_ref().unwrap().selected, None);
-}
-
-#[test]
-fn the_next_question_is_new_as_well_and_one_that_the_user_asks_for_is_not() {
-    let (mut screen, _) = unread();
-    screen.asks(&AgentPath::root(), 2, "main", "ls").wait(500).draw().write("1");
-    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
-    screen.wait(400).draw().write("1").wait(499).write("1");
-    assert_eq!(screen.sent(), []);
-    screen.wait(500).draw().write("1");
-    assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
-    let (mut screen, _) = unread();
-    screen.asks(&AgentPath::root(), 2, "main", "ls").wait(500).draw().key(KeyCode::Tab).draw();
-    screen.write("1");
-    assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
-}
-
-#[test]
-fn a_key_meant_for_a_question_that_goes_by_itself_does_not_answer_the_next_one() {
-    let closed = |allowed| EventKind::QuestionClosed { id: QuestionId(1), allowed };
-    let ended = finish(RunEnd::Cancelled { before_start: false }, "");
-    for event in [closed(None), closed(Some(true)), closed(Some(false)), ended] {
-        let (mut screen, agent) = asked();
-        screen.asks(&AgentPath::root(), 2, "main", "rm x").draw().event(&agent, event).draw();
-        screen.write("1");
-        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
-        screen.wait(999).draw().write("1");
-        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
-        screen.wait(1).draw().write("1");
-        assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
-    }
 }
 
 #[test]
@@ -440,28 +381,6 @@ fn questions_that_were_put_off_follow_one_another_once_the_user_comes_back() {
         assert!(screen.model.questions.open.as_ref().is_some_and(|open| open.keyboard));
         screen.write("1");
         assert_eq!(screen.sent(), [answer(id, Answer::Once)]);
-
-#[test]
-fn the_end_of_a_turn_withdraws_mains_questions_and_no_others() {
-    for end in [RunEnd::Completed, RunEnd::Cancelled { before_start: false }] {
-        let mut screen = TestScreen::new();
-        screen.prompt("go");
-        let agent = screen.background(&root(), "docs-1", "write the docs");
-        screen.asks(&root(), 1, "main", "ls").asks(&agent, 2, "docs-1", "psql shop");
-        screen.write("3").draw().enter();
-        let other = screen.background(&root(), "docs-2", "write more");
-        screen.asks(&root(), 3, "main", "rm x").asks(&other, 4, "docs-2", "make");
-        screen.main(finish(end, "")).wait(2000).draw();
-        let waiting = screen.model.questions.waiting.iter().map(|it| it.question.id.0);
-        assert_eq!(waiting.collect::<Vec<_>>(), [2, 4]);
-        assert!(screen.model.questions.answered.is_empty(), "main's");
-        screen.effects.clear();
-        screen.write("3").draw().enter().main(finish(RunEnd::Completed, ""));
-        let closed = EventKind::QuestionClosed { id: QuestionId(2), allowed: Some(true) };
-        screen.event(&agent, closed);
-        assert_eq!(screen.notice(), "allowed always: Bash(psql:*)");
-    }
-}
     }
     // With none left, a digit is text again.
     screen.write("2");
@@ -520,4 +439,26 @@ fn a_completion_list_over_a_question_has_the_keys_and_leaves_no_border_alone() {
     }
     screen.esc();
     assert!(screen.model.composer.menu.is_none() && screen.model.questions.open.is_some());
+}
+
+#[test]
+fn the_end_of_a_turn_withdraws_mains_questions_and_no_others() {
+    for end in [RunEnd::Completed, RunEnd::Cancelled { before_start: false }] {
+        let mut screen = TestScreen::new();
+        screen.prompt("go");
+        let agent = screen.background(&root(), "docs-1", "write the docs");
+        screen.asks(&root(), 1, "main", "ls").asks(&agent, 2, "docs-1", "psql shop");
+        screen.write("3").draw().enter();
+        let other = screen.background(&root(), "docs-2", "write more");
+        screen.asks(&root(), 3, "main", "rm x").asks(&other, 4, "docs-2", "make");
+        screen.main(finish(end, "")).wait(2000).draw();
+        let waiting = screen.model.questions.waiting.iter().map(|it| it.question.id.0);
+        assert_eq!(waiting.collect::<Vec<_>>(), [2, 4]);
+        assert!(screen.model.questions.answered.is_empty(), "main's");
+        screen.effects.clear();
+        screen.write("3").draw().enter().main(finish(RunEnd::Completed, ""));
+        let closed = EventKind::QuestionClosed { id: QuestionId(2), allowed: Some(true) };
+        screen.event(&agent, closed);
+        assert_eq!(screen.notice(), "allowed always: Bash(psql:*)");
+    }
 }

@@ -1,0 +1,173 @@
+//! Keys just before a question opens and just after one has gone.
+
+use crossterm::event::{KeyCode, KeyModifiers};
+
+use crate::protocol::{AgentPath, Answer, Command, EventKind, QuestionId, RunEnd};
+use crate::tui::testing::{TestScreen, finish};
+
+use super::pictures::picture;
+use super::questions::{answer, asked};
+use super::root;
+
+/// Keys that answer a question or stop work.
+fn answering_keys() -> [(KeyCode, KeyModifiers); 6] {
+    let plain = [KeyCode::Esc, KeyCode::Enter, KeyCode::Tab, KeyCode::Char('1')];
+    let ctrl = ['c', 'd'].map(|letter| (KeyCode::Char(letter), KeyModifiers::CONTROL));
+    let [esc, enter, tab, digit] = plain.map(|code| (code, KeyModifiers::NONE));
+    [esc, enter, tab, digit, ctrl[0], ctrl[1]]
+}
+
+/// Two agents, the first one zoomed, and a question of the second that has just opened.
+fn unread() -> (TestScreen, AgentPath) {
+    let mut screen = TestScreen::new();
+    screen.unread = true;
+    screen.prompt("go");
+    let first = screen.agent(&AgentPath::root(), "explore-1", "map the routes");
+    let second = screen.agent(&AgentPath::root(), "explore-2", "query");
+    screen.wait(2000).key(KeyCode::Tab).enter();
+    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&first), true));
+    screen.asks(&second, 1, "explore-2", "psql shop");
+    assert!(picture(&mut screen, 100, 30).contains("answers work in a moment"));
+    (screen, first)
+}
+
+#[test]
+fn a_key_behind_an_answer_neither_stops_anything_nor_answers_the_next_question() {
+    for (code, modifiers) in answering_keys() {
+        for draft in ["", "a draft"] {
+            let (mut screen, _) = asked();
+            screen.asks(&root(), 2, "main", "ls");
+            if !draft.is_empty() {
+                screen.write(draft).wait(1000).key(KeyCode::Tab).draw();
+            }
+            screen.unread = true;
+            screen.esc().wait(300).draw();
+            assert_eq!(screen.sent(), [answer(1, Answer::No { reason: None })]);
+            // Each begins the half second anew.
+            for _ in 0..3 {
+                screen.chord(code, modifiers).wait(499).draw();
+            }
+            let open = screen.model.questions.open.as_ref().map(|open| open.id);
+            assert_eq!((screen.sent(), open), (vec![], Some(QuestionId(2))), "{code}");
+            assert_eq!(screen.model.composer.text().trim_end_matches('1'), draft);
+            assert!(screen.model.overlay.is_none() && screen.model.keys.quit_by_eof.is_none());
+        }
+    }
+}
+
+#[test]
+fn a_key_while_the_next_question_is_not_shown_yet_does_nothing_and_says_so() {
+    for (code, modifiers) in answering_keys() {
+        let (mut screen, _) = asked();
+        screen.asks(&root(), 2, "main", "ls").write("2").wait(300);
+        assert_eq!(screen.sent(), [answer(1, Answer::Session)]);
+        screen.chord(code, modifiers);
+        assert_eq!(screen.notice(), "the next question opens in a moment", "{code}");
+        screen.wait(100);
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
+        assert!(screen.model.overlay.is_none() && screen.model.questions.open.is_some());
+    }
+    let (mut screen, _) = asked();
+    screen.asks(&root(), 2, "main", "ls").write("2").wait(100).write("and texts");
+    screen.key(KeyCode::Backspace).esc();
+    assert_eq!(screen.sent(), [answer(1, Answer::Session)], "the question is still to come");
+    assert_eq!(screen.model.composer.text(), "and text");
+    screen.enter();
+    let [Command::Prompt { prompt, .. }] = &screen.sent()[..] else { panic!("not sent") };
+    assert_eq!(prompt.text, "and text");
+}
+
+#[test]
+fn a_key_for_a_question_that_has_just_gone_by_itself_stops_nothing() {
+    let gone = || {
+        let (mut screen, agent) = asked();
+        let closed = EventKind::QuestionClosed { id: QuestionId(1), allowed: None };
+        screen.draw().event(&agent, closed);
+        screen
+    };
+    for (code, modifiers) in answering_keys() {
+        let mut screen = gone();
+        screen.wait(400).chord(code, modifiers);
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""), "{code}");
+        assert_eq!(screen.notice(), "the question is gone: no answer is needed");
+        assert!(screen.model.overlay.is_none() && screen.model.focus.is_none());
+    }
+    let mut screen = gone();
+    screen.wait(1001).esc();
+    assert_eq!(screen.sent(), [Command::CancelTurn]);
+}
+
+#[test]
+fn no_key_stops_the_turn_as_a_question_opens() {
+    let esc = (KeyCode::Esc, KeyModifiers::NONE);
+    for (code, modifiers) in [esc, (KeyCode::Char('c'), KeyModifiers::CONTROL)] {
+        let mut screen = TestScreen::new();
+        screen.unread = true;
+        screen.prompt("go").wait(2000).asks(&root(), 1, "main", "ls");
+        screen.wait(300).chord(code, modifiers).wait(499).draw();
+        assert_eq!(screen.sent(), []);
+        screen.wait(1).draw().esc();
+        assert_eq!(screen.sent(), [answer(1, Answer::No { reason: None })]);
+    }
+}
+
+#[test]
+fn a_key_on_its_way_when_a_question_opens_does_what_it_would_have_done_before() {
+    let (mut screen, first) = unread();
+    screen.esc();
+    assert!(!screen.model.zoom && screen.sent().is_empty());
+    screen.wait(300).ctrl('c');
+    let Command::Cancel(cancelled) = &screen.sent()[..][0] else { panic!() };
+    assert_eq!(Some(*cancelled), first.id());
+    screen.wait(499).key(KeyCode::Tab).draw();
+    let open = screen.model.questions.open.as_ref();
+    assert!(open.is_some_and(|open| open.keyboard), "it was not put off");
+    screen.wait(499).write("1");
+    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
+    screen.wait(500).draw().write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+}
+
+#[test]
+fn what_is_typed_as_a_question_opens_is_a_draft_and_enter_does_not_answer() {
+    let (mut screen, _) = unread();
+    screen.write("no 1");
+    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "no 1"));
+    screen.wait(600).draw();
+    assert!(!screen.model.questions.open.as_ref().unwrap().keyboard);
+    let (mut screen, _) = unread();
+    screen.esc().enter().wait(499);
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().selected, None);
+}
+
+#[test]
+fn the_next_question_is_new_as_well_and_one_that_the_user_asks_for_is_not() {
+    let (mut screen, _) = unread();
+    screen.asks(&AgentPath::root(), 2, "main", "ls").wait(500).draw().write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+    screen.wait(400).draw().write("1").wait(499).write("1");
+    assert_eq!(screen.sent(), []);
+    screen.wait(500).draw().write("1");
+    assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
+    let (mut screen, _) = unread();
+    screen.asks(&AgentPath::root(), 2, "main", "ls").wait(500).draw().key(KeyCode::Tab).draw();
+    screen.write("1");
+    assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
+}
+
+#[test]
+fn a_key_meant_for_a_question_that_goes_by_itself_does_not_answer_the_next_one() {
+    let closed = |allowed| EventKind::QuestionClosed { id: QuestionId(1), allowed };
+    let ended = finish(RunEnd::Cancelled { before_start: false }, "");
+    for event in [closed(None), closed(Some(true)), closed(Some(false)), ended] {
+        let (mut screen, agent) = asked();
+        screen.asks(&AgentPath::root(), 2, "main", "rm x").draw().event(&agent, event).draw();
+        screen.write("1");
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
+        screen.wait(999).draw().write("1");
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
+        screen.wait(1).draw().write("1");
+        assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
+    }
+}
