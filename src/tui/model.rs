@@ -212,8 +212,8 @@ pub struct KeyTimes {
     pub muted: Option<(InterruptKey, Duration)>,
     /// A draft to an ended agent that another Enter sends to main.
     pub send_to_main: Option<String>,
-    /// Until when a second `/clear` confirms the first.
-    pub clear_armed: Option<Duration>,
+    /// A command that would stop work, and until when the same one confirms it.
+    pub command_armed: Option<(String, Duration)>,
     /// The last letter that scrolled a page, unless it was one of several, and when.
     pub paged: Option<(Option<char>, Duration)>,
     /// The mode that Shift+Tab has chosen, until it applies.

@@ -12,7 +12,7 @@ use crate::protocol::{
     QuestionId, RunEnd, RunOutcome, Sender, SessionId, ShellEnd, ShellId, ToolUseId, Usage,
 };
 
-use super::host::AgentChoice;
+use super::host::{AgentChoice, SessionChoice};
 use super::keymap::Keymap;
 use super::model::TuiModel;
 use super::msg::{Msg, ScreenEffect};
@@ -48,6 +48,18 @@ pub fn agent_choice(name: &str) -> AgentChoice {
         tools: "Read, Grep".to_owned(),
         model: "haiku".to_owned(),
         origin: "built in".to_owned(),
+    }
+}
+
+/// Creates a stored session without agents.
+pub fn session_choice(id: SessionId, title: &str) -> SessionChoice {
+    SessionChoice {
+        id,
+        title: title.to_owned(),
+        age: "2 min ago".to_owned(),
+        agents: 0,
+        cost: None,
+        answer: String::new(),
     }
 }
 

@@ -372,6 +372,9 @@ async fn the_background_outlives_a_turn_and_ends_with_the_session() {
     screen.wait_for("done in");
     screen.keys("/clear");
     screen.keys(ENTER);
+    screen.wait_for("1 command is running · /clear again stops it");
+    screen.keys("/clear");
+    screen.keys(ENTER);
     held.closed().await;
     scene.server.finish();
 }

@@ -9,7 +9,6 @@ use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
 use crate::tui::composer::{MenuKind, Movement, draft, mention};
 use crate::tui::first_run::update as first_run;
-use crate::tui::format::count;
 use crate::tui::host::{CommandChoice, HostRequest};
 use crate::tui::interrupt::{QUIT_CONFIRM_TIME, stop};
 use crate::tui::keymap::{Action, KeyContext, Keymap};
@@ -31,8 +30,8 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
         return;
     }
     if let KeyCode::Char(letter) = key.code
-        && !first_run::type_letter(model, letter, effects)
         && !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT)
+        && !first_run::type_letter(model, letter, effects)
     {
         draft::type_letter(model, letter, effects);
     }
@@ -191,27 +190,14 @@ fn handle_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 /// Ctrl+D on the empty prompt: quits; needs a second press while something is running.
 fn end_of_input(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let armed = model.keys.quit_by_eof.is_some_and(|until| model.now <= until);
-    let (agents, jobs) = (model.agents.alive().count(), model.jobs.alive().count());
-    if armed || !(model.is_busy() || jobs > 0) {
+    let jobs = model.jobs.alive().count() + usize::from(model.shell.is_some());
+    let Some((who, them)) = stop::work_label(model, jobs).filter(|_| !armed) else {
         return stop::quit(model, effects);
-    }
-    let who = match (agents, jobs) {
-        (0, 1) if !model.main_is_busy() => "1 command is running".to_owned(),
-        (0, more) if more > 0 && !model.main_is_busy() => {
-            format!("{} are running", count(more, "command"))
-        }
-        (0, _) => "main is working".to_owned(),
-        (1, 0) => "1 agent is working".to_owned(),
-        (more, 0) => format!("{} are working", count(more, "agent")),
-        (agents, jobs) => {
-            format!("{} and {} are working", count(agents, "agent"), count(jobs, "command"))
-        }
     };
     let until = model.now + QUIT_CONFIRM_TIME;
     model.keys.quit_by_eof = Some(until);
-    let one = agents + jobs + usize::from(model.main_is_busy()) <= 1;
-    let words = if one { "again stops it and quits" } else { "again stops them and quits" };
-    let again = model.keymap.hint(KeyContext::Prompt, Action::DeleteOrQuit, words);
+    let words = format!("again stops {them} and quits");
+    let again = model.keymap.hint(KeyContext::Prompt, Action::DeleteOrQuit, &words);
     let cause = NoticeCause::Quit;
     let text = with_detail(&who, again);
     model.notice = Some(Notice { text, quits: None, until, cause });

@@ -83,6 +83,32 @@ pub fn stop(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.say(text);
 }
 
+/// Says what works: `1 agent and 2 commands are working`, with the pronoun for it. `jobs` commands
+/// count.
+pub fn work_label(model: &TuiModel, jobs: usize) -> Option<(String, &'static str)> {
+    let agents = model.agents.alive().count();
+    let main = model.main_is_busy();
+    let text = match (agents, jobs) {
+        (0, 0) if !main => return None,
+        (0, _) if main => "main is working".to_owned(),
+        (0, 1) => "1 command is running".to_owned(),
+        (0, more) => format!("{} are running", count(more, "command")),
+        (1, 0) => "1 agent is working".to_owned(),
+        (more, 0) => format!("{} are working", count(more, "agent")),
+        (agents, jobs) => {
+            format!("{} and {} are working", count(agents, "agent"), count(jobs, "command"))
+        }
+    };
+    let is_one = agents + jobs + usize::from(main) <= 1;
+    Some((text, if is_one { "it" } else { "them" }))
+}
+
+/// Says what a change of the session would stop: agents in the background and their commands. The
+/// user's own command runs on.
+pub fn session_work_label(model: &TuiModel) -> Option<(String, &'static str)> {
+    work_label(model, model.jobs.alive().count())
+}
+
 /// Quits, at once or when everything has stopped.
 pub fn quit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.exit_in_turn = model.main_is_busy();

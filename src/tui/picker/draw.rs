@@ -5,6 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
+use crate::tui::interrupt::stop;
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
@@ -237,9 +238,9 @@ impl Columns {
 
 /// Hints for the keys of a picker.
 pub fn hint(model: &TuiModel) -> Vec<String> {
-    if let Some(Overlay::Picker(Picker { confirms: true, .. })) = &model.overlay {
-        let on = model.keymap.hint(KeyContext::List, Action::Submit, "turns it on");
-        let words = labels::with_detail("runs everything without asking", on);
+    if let Some(Overlay::Picker(picker)) = &model.overlay
+        && let Some(words) = confirm_hint(model, picker)
+    {
         return vec![words, "Esc closes".to_owned()];
     }
     let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
@@ -303,4 +304,18 @@ pub fn history_hint(model: &TuiModel) -> Vec<String> {
     let take = model.keymap.hint(KeyContext::List, Action::Submit, "selects");
     let before = ["type to search".to_owned()].into_iter().chain(moves).chain(take);
     before.chain(["Esc closes".to_owned()]).collect()
+}
+
+/// The effect of a second Enter on a row that needs it.
+fn confirm_hint(model: &TuiModel, picker: &Picker) -> Option<String> {
+    let (what, does) = match &picker.rows {
+        _ if !picker.confirms => return None,
+        PickerRows::Sessions(_) => {
+            let (who, them) = stop::session_work_label(model)?;
+            (who, format!("again stops {them}"))
+        }
+        _ => ("runs everything without asking".to_owned(), "turns it on".to_owned()),
+    };
+    let enter = model.keymap.hint(KeyContext::List, Action::Submit, &does);
+    Some(labels::with_detail(&what, enter))
 }

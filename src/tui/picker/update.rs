@@ -7,6 +7,7 @@ use crate::tui::composer::draft;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::first_run::{SetupWay, update as first_run};
 use crate::tui::host::ModelList;
+use crate::tui::interrupt::stop;
 use crate::tui::keymap::Action;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
@@ -46,6 +47,7 @@ pub fn press(
     effects: &mut Vec<ScreenEffect>,
 ) {
     let (in_force, lines) = (model.session.mode, model.metrics.list);
+    let stops_work = stop::session_work_label(model).is_some();
     let Some(Overlay::Picker(picker)) = &mut model.overlay else { return };
     let confirmed = std::mem::take(&mut picker.confirms);
     if type_filter(&mut picker.filter, &mut picker.selected, key) {
@@ -55,6 +57,9 @@ pub fn press(
     match action {
         Some(action) if move_selection(&mut picker.selected, rows.len(), lines, action) => {}
         Some(Action::Submit) if !confirmed && in_force != BYPASS && selects_bypass(picker) => {
+            picker.confirms = true;
+        }
+        Some(Action::Submit) if !confirmed && stops_work && selects_session(picker) => {
             picker.confirms = true;
         }
         Some(Action::Submit) => match rows.into_iter().nth(picker.selected).map(|row| row.choice) {
@@ -82,6 +87,11 @@ const BYPASS: PermissionMode = PermissionMode::BypassPermissions;
 fn selects_bypass(picker: &Picker) -> bool {
     let chosen = picker.matching().into_iter().nth(picker.selected);
     chosen.is_some_and(|row| matches!(row.choice, PickerChoice::Mode(BYPASS)))
+}
+
+fn selects_session(picker: &Picker) -> bool {
+    let chosen = picker.matching().into_iter().nth(picker.selected);
+    chosen.is_some_and(|row| matches!(row.choice, PickerChoice::Session(_)))
 }
 
 /// Applies the chosen row of a picker.

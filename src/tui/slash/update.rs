@@ -30,8 +30,8 @@ pub const MCP_TITLE: &str = "mcp";
 /// The answer to `/rename` while nothing is stored.
 pub const NOTHING_TO_NAME: &str = "nothing to name yet: a session begins with its first prompt";
 
-/// Time within which a second `/clear` confirms the first.
-const CLEAR_CONFIRM_TIME: Duration = Duration::from_secs(4);
+/// Time within which the same command confirms one that would stop work.
+const CONFIRM_TIME: Duration = Duration::from_secs(4);
 
 /// Runs the draft if it is a command. Returns false when it is not.
 pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) -> bool {
@@ -88,14 +88,17 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             let instructions = Some(argument.to_owned()).filter(|text| !text.is_empty());
             effects.push(ScreenEffect::Send(Command::Compact { instructions }));
         }
-        "clear" => clear(model, effects),
-        "resume" => {
-            focus::leave(model);
-            match argument.parse() {
-                Ok(id) => effects.push(ScreenEffect::Send(Command::Resume(id))),
-                Err(_) => open::sessions(model, effects),
+        "clear" => change_session(model, "/clear", Command::Clear, effects),
+        "resume" => match argument.parse() {
+            Ok(id) => {
+                let line = format!("/resume {id}");
+                change_session(model, &line, Command::Resume(id), effects);
             }
-        }
+            Err(_) => {
+                focus::leave(model);
+                open::sessions(model, effects);
+            }
+        },
         "rename" | "export" if !model.session.resumable => {
             let done = if name == "rename" { "named" } else { "exported" };
             model.say(format!("this session is not stored, so it cannot be {done}"));
@@ -189,20 +192,24 @@ fn theme(model: &mut TuiModel, name: &str) {
     }
 }
 
-/// Clears the session. Needs confirmation while agents are running, since they would be stopped.
-fn clear(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let armed = model.keys.clear_armed.is_some_and(|until| model.now <= until);
-    if model.agents.alive().next().is_some() && !armed {
-        model.keys.clear_armed = Some(model.now + CLEAR_CONFIRM_TIME);
-        let agents = model.agents.alive().count();
-        let (works, them) =
-            if agents == 1 { ("is working", "it") } else { ("are working", "them") };
-        let who = count(agents, "agent");
-        model.say(format!("{who} {works} in the background · /clear again stops {them}"));
+/// Changes the session. Needs the command twice while agents or commands work in the background, since
+/// they would be stopped.
+fn change_session(
+    model: &mut TuiModel,
+    line: &str,
+    change: Command,
+    effects: &mut Vec<ScreenEffect>,
+) {
+    let armed = model.keys.command_armed.take();
+    let armed = armed.is_some_and(|(of, until)| of == line && model.now <= until);
+    if let Some((who, them)) = stop::session_work_label(model).filter(|_| !armed) {
+        model.keys.command_armed = Some((line.to_owned(), model.now + CONFIRM_TIME));
+        let name = command_name(line).unwrap_or_default();
+        model.say(format!("{who} · /{name} again stops {them}"));
         return;
     }
     focus::leave(model);
-    effects.push(ScreenEffect::Send(Command::Clear));
+    effects.push(ScreenEffect::Send(change));
 }
 
 fn copy(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {

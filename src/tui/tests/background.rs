@@ -1,15 +1,19 @@
 //! Background agents and commands: keys, rows, ends and reports.
 
+use std::time::Duration;
+
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::protocol::{AgentPath, Command, EventKind, RunEnd, Sender};
+use crate::protocol::{AgentPath, Command, EventKind, RunEnd, Sender, SessionId};
 use crate::tui::exit_summary::exit_summary;
+use crate::tui::host::HostRequest;
 use crate::tui::labels::{agent_status, main_label};
-use crate::tui::msg::ScreenEffect;
+use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
-use crate::tui::testing::{TestScreen, agent_info, finish};
+use crate::tui::testing::{TestScreen, agent_info, finish, session_choice};
 use crate::tui::transcript::{AnswerText, ItemKind, Scroll};
 
+use super::pictures::picture;
 use super::{busy, root};
 
 /// Main is idle, and these agents are running in the background.
@@ -466,14 +470,81 @@ fn quitting_counts_what_works_in_the_background() {
     assert!(lines.iter().any(|line| line.starts_with("1 agent · ⊘1")), "{lines:?}");
 }
 
+/// Main idle, with what works in the background.
+fn at_work(agents: usize, jobs: usize) -> TestScreen {
+    let (mut screen, _) = idle_with(&["docs-1", "docs-2"][..agents]);
+    for number in 1..=jobs {
+        screen.job(&root(), &format!("bash-{number}"), "npm run dev");
+    }
+    screen
+}
+
 #[test]
-fn clear_is_asked_twice_with_agents_in_the_background() {
-    let (mut screen, _) = idle_with(&["docs-1"]);
-    screen.write("/clear").enter();
-    assert_eq!(
-        (screen.sent(), screen.notice()),
-        (vec![], "1 agent is working in the background · /clear again stops it")
-    );
-    screen.wait(300).write("/clear").enter();
-    assert_eq!(screen.sent(), [Command::Clear]);
+fn clear_is_asked_twice_with_work_in_the_background() {
+    for (agents, jobs, words) in [
+        (1, 0, "1 agent is working · /clear again stops it"),
+        (2, 0, "2 agents are working · /clear again stops them"),
+        (0, 1, "1 command is running · /clear again stops it"),
+        (0, 2, "2 commands are running · /clear again stops them"),
+        (1, 1, "1 agent and 1 command are working · /clear again stops them"),
+    ] {
+        let mut screen = at_work(agents, jobs);
+        screen.write("/clear").enter();
+        assert_eq!((screen.sent(), screen.notice()), (vec![], words));
+        screen.wait(300).write("/clear").enter();
+        assert_eq!(screen.sent(), [Command::Clear]);
+    }
+}
+
+#[test]
+fn another_session_is_asked_twice_with_work_in_the_background() {
+    let id = SessionId::generate();
+    let resume = format!("/resume {id}");
+    for (agents, jobs, words) in [
+        (1, 0, "1 agent is working · /resume again stops it"),
+        (0, 1, "1 command is running · /resume again stops it"),
+    ] {
+        let mut screen = at_work(agents, jobs);
+        screen.write(&resume).enter();
+        assert_eq!((screen.sent(), screen.notice()), (vec![], words));
+        // Which is no answer to another question.
+        screen.write("/clear").enter();
+        assert_eq!(screen.sent(), []);
+        screen.write(&resume).enter();
+        assert_eq!(screen.sent(), []);
+        screen.write(&resume).enter();
+        assert_eq!(screen.sent(), [Command::Resume(id)]);
+    }
+    let mut screen = at_work(0, 0);
+    screen.write(&resume).enter();
+    assert_eq!(screen.sent(), [Command::Resume(id)]);
+}
+
+#[test]
+fn a_session_in_the_list_is_chosen_twice_with_work_in_the_background() {
+    let listed = |agents, jobs| {
+        let mut screen = at_work(agents, jobs);
+        let id = SessionId::generate();
+        let answered = HostRequest::Sessions(vec![session_choice(id, "an older one")]);
+        screen.write("/resume").enter();
+        screen.send(Msg::Host { answered, at: Duration::ZERO });
+        (screen, id)
+    };
+    let (mut screen, id) = listed(0, 0);
+    screen.enter();
+    assert_eq!(screen.sent(), [Command::Resume(id)]);
+    for (agents, jobs, hint) in [
+        (2, 0, "2 agents are working · Enter again stops them"),
+        (0, 1, "1 command is running · Enter again stops it"),
+    ] {
+        let (mut screen, id) = listed(agents, jobs);
+        screen.enter();
+        assert_eq!(screen.sent(), []);
+        let shown = picture(&mut screen, 100, 30);
+        assert!(shown.contains(hint), "{shown}");
+        screen.key(KeyCode::Down).enter();
+        assert_eq!(screen.sent(), [], "another key takes it back");
+        screen.enter();
+        assert_eq!(screen.sent(), [Command::Resume(id)]);
+    }
 }

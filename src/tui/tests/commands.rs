@@ -8,10 +8,10 @@ use crate::protocol::{
     AgentEvent, ApiError, Command, CompactionState, EventKind, Failure, NoticeLevel, RunEnd,
     Sender, SessionId,
 };
-use crate::tui::host::{CommandChoice, HostRequest, SessionChoice};
+use crate::tui::host::{CommandChoice, HostRequest};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::slash::COMMANDS;
-use crate::tui::testing::{TestScreen, finish};
+use crate::tui::testing::{TestScreen, finish, session_choice};
 use crate::tui::transcript::ItemKind;
 
 use super::pictures::picture;
@@ -109,16 +109,9 @@ fn the_session_that_is_open_is_not_offered_again() {
     let mut screen = TestScreen::new();
     screen.opened(Vec::new());
     let open = screen.model.session.id.unwrap();
-    let choice = |id: SessionId, title: &str| SessionChoice {
-        id,
-        title: title.to_owned(),
-        age: "2 min ago".to_owned(),
-        agents: 0,
-        cost: None,
-        answer: String::new(),
-    };
     screen.write("/resume").enter();
-    let sessions = vec![choice(open, "OPEN-1"), choice(SessionId::generate(), "OTHER-2")];
+    let sessions =
+        vec![session_choice(open, "OPEN-1"), session_choice(SessionId::generate(), "OTHER-2")];
     screen.send(Msg::Host { answered: HostRequest::Sessions(sessions), at: Duration::ZERO });
     let output = picture(&mut screen, 100, 24);
     assert!(output.contains("OTHER-2") && !output.contains("OPEN-1"), "{output}");
