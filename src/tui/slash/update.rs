@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::{Command, Cost, McpState};
+use crate::protocol::{Command, Cost, McpState, SessionId};
 use crate::tui::agents::AgentState;
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::composer::draft;
 use crate::tui::format::{count, money, tokens};
 use crate::tui::host::{HostRequest, InfoPage, McpServers};
 use crate::tui::interrupt::{stop, stop_hint};
-use crate::tui::model::TuiModel;
+use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::page::{PageLine, Tone, update as page};
@@ -32,6 +32,9 @@ pub const NOTHING_TO_NAME: &str = "nothing to name yet: a session begins with it
 
 /// Time within which the same command confirms one that would stop work.
 const CONFIRM_TIME: Duration = Duration::from_secs(4);
+
+/// The name that removes the session's name.
+const NO_NAME: &str = "-";
 
 /// Runs the draft if it is a command. Returns false when it is not.
 pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) -> bool {
@@ -103,13 +106,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             let done = if name == "rename" { "named" } else { "exported" };
             model.say(format!("this session is not stored, so it cannot be {done}"));
         }
-        "rename" => match model.session.id {
-            Some(session) => {
-                let (name, result) = (argument.to_owned(), Ok(None));
-                effects.push(ScreenEffect::Ask(HostRequest::Rename { session, name, result }));
-            }
-            None => model.say(NOTHING_TO_NAME),
-        },
+        "rename" => rename(model, argument, effects),
         "cost" | "usage" => page::open(model, "cost", cost_lines(model)),
         "status" => page::open(model, "status", status_lines(model)),
         "doctor" => info_page(model, InfoPage::Doctor, "checking …", effects),
@@ -121,13 +118,12 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             page::open(model, DIFF_TITLE, vec!["asking git …".into()]);
         }
         "copy" => copy(model, effects),
-        "export" => match model.session.id {
-            Some(session) => {
+        "export" => {
+            if let Some(session) = stored_session(model, "nothing to export yet") {
                 let (path, result) = (argument.to_owned(), Ok(PathBuf::new()));
                 effects.push(ScreenEffect::Ask(HostRequest::Export { session, path, result }));
             }
-            None => model.say("nothing to export yet"),
-        },
+        }
         "read" => reader::open(model, effects),
         "quit" => stop::quit(model, effects),
         _ => model.say(format!("/{name} has no action")),
@@ -219,6 +215,35 @@ fn copy(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     };
     model.say(format!("copied {}", count(text.lines().count(), "line")));
     effects.push(ScreenEffect::Copy(text));
+}
+
+/// The id of the session if it is stored. Otherwise says why not: `nothing_yet` before its first prompt.
+fn stored_session(model: &mut TuiModel, nothing_yet: &str) -> Option<SessionId> {
+    let stored = model.session.id.filter(|_| model.session.resumable);
+    match (stored, model.session.resumable) {
+        (None, true) => model.say(nothing_yet),
+        (None, false) => model.say("this session is not stored"),
+        (Some(_), _) => {}
+    }
+    stored
+}
+
+/// Names the session. Without a name, puts the command with the present one into the prompt.
+fn rename(model: &mut TuiModel, argument: &str, effects: &mut Vec<ScreenEffect>) {
+    let Some(session) = stored_session(model, NOTHING_TO_NAME) else { return };
+    if argument.is_empty() {
+        let name = model.session.name.clone();
+        let draft = format!("/rename {}", name.as_deref().unwrap_or_default());
+        model.composer.replace(&draft);
+        draft::edited(model, effects);
+        return match name {
+            Some(_) => model.say_while(NoticeCause::Draft, "/rename - removes the name"),
+            None => {}
+        };
+    }
+    let name = if argument == NO_NAME { String::new() } else { argument.to_owned() };
+    let result = Ok(None);
+    effects.push(ScreenEffect::Ask(HostRequest::Rename { session, name, result }));
 }
 
 fn cost_lines(model: &TuiModel) -> Vec<PageLine> {

@@ -131,6 +131,51 @@ fn the_end_of_a_long_session_is_shown_until_all_of_it_is_there() {
     assert_eq!(shown(&screen), 2);
 }
 
+#[test]
+fn renaming_without_a_name_begins_with_the_one_that_there_is() {
+    let renames = |screen: &mut TestScreen| {
+        let effects = std::mem::take(&mut screen.effects).into_iter();
+        let names = effects.filter_map(|effect| match effect {
+            ScreenEffect::Ask(HostRequest::Rename { name, .. }) => Some(name),
+            _ => None,
+        });
+        names.collect::<Vec<_>>()
+    };
+    let mut screen = TestScreen::new();
+    screen.opened(Vec::new());
+    screen.write("/ren").enter();
+    assert_eq!(screen.model.composer.text(), "/rename ");
+    assert!(screen.model.composer.menu.is_none() && renames(&mut screen).is_empty());
+    screen.model.composer.clear();
+    screen.model.session.name = Some("Slow login".to_owned());
+    screen.write("/rename").enter();
+    assert_eq!(screen.model.composer.text(), "/rename Slow login");
+    assert_eq!(screen.notice(), "/rename - removes the name");
+    screen.write(" 2").enter();
+    assert_eq!(renames(&mut screen), ["Slow login 2"]);
+    screen.write("/rename -").enter();
+    assert_eq!(renames(&mut screen), [""]);
+}
+
+#[test]
+fn a_session_that_is_not_stored_has_no_name_and_no_export() {
+    for command in ["/rename x", "/rename", "/export a.md"] {
+        let mut screen = TestScreen::new();
+        screen.opened(Vec::new());
+        screen.model.session.resumable = false;
+        screen.effects.clear();
+        screen.write(command).enter();
+        assert_eq!(screen.notice(), "this session is not stored", "{command}");
+        let asks = |effect: &ScreenEffect| {
+            matches!(
+                effect,
+                ScreenEffect::Ask(HostRequest::Rename { .. } | HostRequest::Export { .. })
+            )
+        };
+        assert!(!screen.effects.iter().any(asks));
+    }
+}
+
 fn compaction(by_hand: bool, state: CompactionState) -> EventKind {
     EventKind::Compaction { by_hand, state }
 }
