@@ -41,10 +41,15 @@ pub(super) fn mask_outcome(
                 mask(redactor, &mut item.content);
             }
         }
-        Some(ToolDetails::Command { cwd, exit_code: _ }) => {
+        Some(
+            ToolDetails::Command { cwd, exit_code: _ } | ToolDetails::Background { cwd, id: _ },
+        ) => {
             if let Cow::Owned(masked) = redactor.mask_keys(&cwd.to_string_lossy()) {
                 *cwd = masked.into();
             }
+        }
+        Some(ToolDetails::Plan { plan }) => {
+            mask(redactor, plan);
         }
         Some(ToolDetails::Denied(denial)) => {
             if let Some(reason) = &mut denial.reason {
@@ -53,7 +58,10 @@ pub(super) fn mask_outcome(
         }
         // Numbers, and data from results that were masked already.
         Some(
-            ToolDetails::Agent(_) | ToolDetails::Reported { .. } | ToolDetails::Violation { .. },
+            ToolDetails::Agent(_)
+            | ToolDetails::Reported { .. }
+            | ToolDetails::Violation { .. }
+            | ToolDetails::ForModel,
         )
         | None => {}
     }

@@ -442,8 +442,14 @@ fn tool_use_result(details: &ToolDetails) -> Option<Value> {
             return Some(json!({"autonomy_boundary": boundary}));
         }
         // The result's text contains it.
-        ToolDetails::Reported { .. } | ToolDetails::Denied(_) => return None,
-        ToolDetails::Diff { .. } | ToolDetails::Todos { .. } | ToolDetails::Command { .. } => {
+        ToolDetails::Reported { .. } | ToolDetails::Denied(_) | ToolDetails::ForModel => {
+            return None;
+        }
+        ToolDetails::Diff { .. }
+        | ToolDetails::Todos { .. }
+        | ToolDetails::Command { .. }
+        | ToolDetails::Background { .. }
+        | ToolDetails::Plan { .. } => {
             return serde_json::to_value(details).ok();
         }
     };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::AgentId;
+use super::ids::{AgentId, ShellId};
 use super::lossy_path;
 use super::outcome::RunEnd;
 use super::usage::{Cost, Usage};
@@ -30,6 +30,16 @@ pub enum ToolDetails {
         #[serde(with = "lossy_path")]
         cwd: PathBuf,
     },
+    /// The command runs in the background.
+    Background {
+        id: ShellId,
+        #[serde(with = "lossy_path")]
+        cwd: PathBuf,
+    },
+    /// The plan that the user has approved, as it was then.
+    Plan { plan: String },
+    /// The content is for the model: its summary tells the user everything.
+    ForModel,
     /// A sub-agent's report.
     Agent(Box<AgentReport>),
     /// The call reported a sub-agent's end.

@@ -87,15 +87,18 @@ impl Bash {
         let mut text = format!(
             "Runs in the background as {id}: read its output with BashOutput, stop it with KillShell."
         );
+        let mut summary = format!("runs in the background as {id}");
         if let Some(limit) = limit {
             text.push_str(&format!(" It is killed after {limit:?}."));
+            summary.push_str(&format!(" for at most {limit:?}"));
         }
         if let Some(lost) = shell.lost() {
             let lost = lost.display();
             text.push_str(&format!("\n[{lost} is gone; this runs in the base directory]"));
+            summary.push_str(&format!(" in the base directory: {lost} is gone"));
         }
-        let details = ToolDetails::Command { exit_code: None, cwd: shell.cwd().to_owned() };
-        Ok(ToolOutcome::text(text, format!("runs as {id}")).with_details(details))
+        let details = ToolDetails::Background { id, cwd: shell.cwd().to_owned() };
+        Ok(ToolOutcome::text(text, summary).with_details(details))
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::api::{PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
 use super::spec::{InvalidInput, ToolSpec};
-use crate::protocol::{Access, ContentBlock, EXIT_PLAN_TOOL, PermissionMode};
+use crate::protocol::{Access, ContentBlock, EXIT_PLAN_TOOL, PermissionMode, ToolDetails};
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::new::<ExitPlanModeInput>(
@@ -104,7 +104,7 @@ impl PreparedCall for ExitPlanModeInput {
     async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let (edits, summary) = match self.mode {
             Some(PermissionMode::AcceptEdits) => {
-                (" Edits in the working directories run without asking.", "approved, edits run")
+                (" Edits in the working directories run without asking.", "approved · edits run")
             }
             _ => ("", "approved"),
         };
@@ -115,7 +115,8 @@ impl PreparedCall for ExitPlanModeInput {
             ),
             _ => format!("The user approved the plan. Plan mode is off.{edits} Carry it out."),
         };
-        Ok(ToolOutcome::text(text, summary))
+        let details = ToolDetails::Plan { plan: self.plan };
+        Ok(ToolOutcome::text(text, summary).with_details(details))
     }
 }
 

@@ -13,7 +13,7 @@ use super::bash_output::{find, words};
 use super::shells::ShellRegister;
 use super::spec::{InvalidInput, ToolSpec};
 use crate::exec::ShellState;
-use crate::protocol::Access;
+use crate::protocol::{Access, ToolDetails};
 
 static SPEC: LazyLock<ToolSpec> =
     LazyLock::new(|| ToolSpec::new::<KillShellInput>("KillShell", "Kills a background command."));
@@ -77,12 +77,13 @@ impl PreparedCall for KillShellCall {
         match shell.kill().await {
             ShellState::Killed => {
                 let text = format!("Killed {id} and all its processes.");
-                Ok(ToolOutcome::text(text, "killed"))
+                Ok(ToolOutcome::text(text, "killed").with_details(ToolDetails::ForModel))
             }
             // It ended by itself first.
             end => {
                 shells.mark_end_read(&id);
-                Ok(ToolOutcome::text(format!("{id} ended: {}.", words(end)), words(end)))
+                let text = format!("{id} ended: {}.", words(end));
+                Ok(ToolOutcome::text(text, words(end)).with_details(ToolDetails::ForModel))
             }
         }
     }

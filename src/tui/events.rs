@@ -132,10 +132,6 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             main_text_arrived(model, &text);
             model.main.text_finished(text);
         }
-        EventKind::Aside { text } => {
-            let text = labels::aside_label(&text);
-            model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
-        }
         EventKind::TurnFinished { usage, cost, .. } => {
             model.session.cost += cost;
             model.session.main_spent.0 += usage;

@@ -465,11 +465,6 @@ pub fn compaction_label(before: u64, after: u64) -> String {
     format!("compacted: {before} to {after} tokens · continues from a summary")
 }
 
-/// The start of the text that the model received along with a stored prompt.
-pub fn aside_label(text: &str) -> String {
-    format!("added context: {}", truncate(&one_line(text), 100))
-}
-
 /// Tokens and cost of an agent, together with all agents below it if it has a limit on money, which
 /// they share.
 pub fn agent_usage(agents: &AgentSet, agent: &AgentState) -> (u64, Cost) {

@@ -14,7 +14,7 @@ use super::names::SEND_TOOL;
 use super::status::json_outcome;
 use crate::config::AgentToolset;
 use crate::markdown::format_listing;
-use crate::protocol::{Access, AgentId};
+use crate::protocol::{Access, AgentId, ToolDetails};
 use crate::subagent::child_spec::ChildSpec;
 use crate::subagent::definition::Definition;
 use crate::subagent::report::end_text;
@@ -118,7 +118,8 @@ impl StartTool {
                         agent.name, agent.id
                     ),
                     "in the background",
-                ),
+                )
+                .with_details(ToolDetails::ForModel),
                 StartKind::Delegate(_) => running(
                     agent,
                     "It runs in the background: its result will come to you as a message.",
@@ -137,7 +138,8 @@ impl StartTool {
                     agent.name, agent.id
                 ),
                 "moved to the background",
-            )),
+            )
+            .with_details(ToolDetails::ForModel)),
         }
     }
 

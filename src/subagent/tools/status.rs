@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::protocol::AgentId;
+use crate::protocol::{AgentId, ToolDetails};
 use crate::subagent::report::{end_text, truncate};
 use crate::subagent::sanitize::sanitize;
 use crate::subagent::tree::{AgentPhase, AgentSnapshot, AgentStatus};
@@ -124,5 +124,6 @@ fn millis(agent: &AgentSnapshot) -> u64 {
 /// One JSON object as a call's only text.
 pub(super) fn json_outcome(value: &impl Serialize, summary: &str, is_error: bool) -> ToolOutcome {
     let value = serde_json::to_value(value).unwrap_or(Value::Null);
-    ToolOutcome { is_error, ..ToolOutcome::text(value.to_string(), summary) }
+    let outcome = ToolOutcome::text(value.to_string(), summary);
+    ToolOutcome { is_error, ..outcome.with_details(ToolDetails::ForModel) }
 }

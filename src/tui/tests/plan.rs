@@ -1,9 +1,13 @@
 //! A plan that waits for approval: its answers, the editor, and its look at the sizes that matter.
 
+use std::time::Duration;
+
 use crossterm::event::KeyCode;
 use serde_json::{Value, json};
 
-use crate::protocol::{Answer, Command, QuestionId};
+use crate::protocol::{
+    Answer, Command, EventKind, QuestionId, ResultBlock, ToolDetails, ToolUseId,
+};
 use crate::tui::host::HostRequest;
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::testing::TestScreen;
@@ -44,6 +48,29 @@ fn a_yes_chooses_the_mode_that_follows() {
         assert_eq!(approved(&mut screen), json!({ "plan": PLAN, "mode": mode }));
         assert_eq!(screen.notice(), "plan approved (main)");
     }
+}
+
+#[test]
+fn an_approved_plan_stays_folded_in_the_transcript() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").tool(&root(), "1", "ExitPlanMode", "Fix the discount");
+    screen.main(EventKind::ToolFinished {
+        id: ToolUseId::new("1"),
+        name: "ExitPlanMode".to_owned(),
+        is_error: false,
+        summary: "approved".to_owned(),
+        content: vec![ResultBlock::Text { text: "The user approved the plan.".to_owned() }],
+        details: Some(ToolDetails::Plan { plan: PLAN.to_owned() }),
+        took: Duration::ZERO,
+    });
+    let shown = picture(&mut screen, 80, 40);
+    assert!(shown.contains("ExitPlanMode Fix the discount   approved"), "{shown}");
+    assert!(shown.contains("1. Change -gt to -ge in lib/discount.sh"), "{shown}");
+    assert!(shown.contains("… +") && shown.contains("lines · Ctrl+T"), "{shown}");
+    assert!(!shown.contains("The user approved") && !shown.contains("risk"), "{shown}");
+    screen.draw().ctrl('t');
+    let shown = picture(&mut screen, 80, 40);
+    assert!(shown.contains("risk") && !shown.contains("… +"), "{shown}");
 }
 
 #[test]

@@ -7,8 +7,12 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{ASK_USER_TOOL, Todo, TodoStatus, ToolDetails};
 use crate::tui::format::{clock, count};
+use crate::tui::labels::with_detail;
 use crate::tui::paint::{cut_spans, cut_with_more};
-use crate::tui::text::{DiffFile, DiffLimit, diff_lines, one_line, truncate, width, wrap_hanging};
+use crate::tui::text::{
+    DiffFile, DiffLimit, MarkdownStream, Widths, diff_lines, one_line, truncate, width,
+    wrap_hanging,
+};
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item_lines::{
     ItemStyle, LongLines, UNBROKEN, branched, hanging_lines, indent, join_pieces, output,
@@ -28,6 +32,9 @@ pub(super) const CANCELLED: &str = "cancelled";
 
 /// The whole output of a call that was cancelled before it had any.
 const CANCEL_NOTES: [&str; 2] = ["This call was cancelled.", "Cancelled."];
+
+/// Lines of a folded plan.
+const PLAN_LINES: usize = 8;
 
 /// A call that took this long says so.
 const SLOW_CALL: Duration = Duration::from_secs(2);
@@ -306,6 +313,7 @@ pub(super) fn preview_lines(call: &ToolCallItem, open: bool) -> usize {
         false if GROUPED_TOOLS.contains(&call.name.as_str()) => 0,
         // The call's own line has the answers.
         false if call.name == ASK_USER_TOOL => 0,
+        false if is_plan(call) => PLAN_LINES,
         false => OUTPUT_LINES,
     }
 }
@@ -323,6 +331,7 @@ fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<L
             indent(diff_lines(diff, Some(file), width, limit, style.theme))
         }
         Some(ToolDetails::Todos { items }) => branched(todos(items, style), style.theme),
+        Some(ToolDetails::Plan { .. }) => plan(&call.output, preview_lines(call, open), style),
         details => {
             let code = match details {
                 Some(ToolDetails::Command { exit_code, .. }) => *exit_code,
@@ -341,6 +350,27 @@ fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<L
             output(text, kept, total, long, style)
         }
     }
+}
+
+fn is_plan(call: &ToolCallItem) -> bool {
+    let details = call.result.as_ref().and_then(|result| result.details.as_ref());
+    matches!(details, Some(ToolDetails::Plan { .. }))
+}
+
+/// The first `kept` lines of a plan, and the number of those left out.
+fn plan(text: &str, kept: usize, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
+    let inner = |cells: u16| cells.saturating_sub(2).max(1);
+    let widths = Widths { prose: inner(style.prose), wide: inner(style.width) };
+    let mut markdown = MarkdownStream::whole(text.trim(), style.highlighter);
+    let mut lines = indent(markdown.lines(widths, style.theme).to_vec());
+    let hidden = lines.len().saturating_sub(kept);
+    // One line takes no more room than the words that it is missing.
+    if hidden > 1 {
+        lines.truncate(kept);
+        let more = with_detail(&format!("  … +{}", count(hidden, "line")), style.rest_key());
+        lines.push(Line::styled(more, style.theme.dim));
+    }
+    lines
 }
 
 /// Output without the line at its end about a cancel, which the call's own line tells.

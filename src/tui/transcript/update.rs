@@ -30,8 +30,9 @@ pub fn transcribe(transcript: &mut TranscriptState, kind: EventKind, now: Durati
             if let Some(ToolDetails::Denied(denial)) = &details {
                 transcript.call_denied(&id, &name, labels::denial_label(denial));
             }
+            let text = screen_text(&content, details.as_ref());
             let result = ToolCallResult { is_error, summary, details, took };
-            transcript.call_finished(&id, &name, &result_text(&content), result);
+            transcript.call_finished(&id, &name, &text, result);
         }
         EventKind::PermissionDenied { id, tool, input, denial } => {
             // A hook may have changed the input.
@@ -62,6 +63,17 @@ fn compaction(transcript: &mut TranscriptState, by_hand: bool, state: Compaction
         CompactionState::Started | CompactionState::Cancelled => return,
     };
     transcript.push(ItemKind::Notice { level, text });
+}
+
+/// The text of a result for the user. What only the model needs is left out.
+fn screen_text(content: &[ResultBlock], details: Option<&ToolDetails>) -> String {
+    match details {
+        Some(ToolDetails::Plan { plan }) => plan.clone(),
+        Some(
+            ToolDetails::ForModel | ToolDetails::Background { .. } | ToolDetails::Reported { .. },
+        ) => String::new(),
+        _ => result_text(content),
+    }
 }
 
 fn result_text(content: &[ResultBlock]) -> String {

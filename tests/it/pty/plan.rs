@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::pty::{ENTER, ESC_ALONE, Screen};
+use crate::support::pty::{CTRL_D, ENTER, ESC_ALONE, Screen};
 use crate::support::record::ToolResult;
 use crate::support::scene::{DONE, PARENT, Scene, agent};
 use crate::support::script::{Reply, text, tool_use};
@@ -91,6 +91,33 @@ async fn the_plan_can_be_changed_in_the_editor_and_the_model_reads_the_new_one()
     screen.wait_for(DONE);
     let read = result(&scene, PARENT, 1).text;
     assert!(read.contains("with changes") && read.ends_with("1. Write **b.txt**"), "{read}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_approved_plan_is_shown_and_what_is_for_the_model_is_not() {
+    let mut scene = Scene::new();
+    scene.world.env("EDITOR", "sed -i s/a.txt/b.txt/");
+    scene.server.when(PARENT).reply(plan()).then(text(DONE));
+    let screen = start(&scene, "plan");
+    screen.wait_for("3  Edit the plan");
+    screen.keys("3");
+    screen.wait_for("1. Write b.txt");
+    screen.keys("2");
+    screen.wait_for("done in");
+    let live = screen.contents();
+    screen.keys(CTRL_D);
+    screen.wait_ended();
+    let resumed = Screen::start(&scene.world, ["--continue"], 80, 24);
+    resumed.wait_for(DONE);
+    for shown in [live, resumed.contents()] {
+        let call = shown.lines().position(|line| line.contains("ExitPlanMode")).unwrap();
+        let end = shown.lines().position(|line| line.contains(DONE)).unwrap();
+        let lines: Vec<&str> = shown.lines().take(end).skip(call).map(str::trim_end).collect();
+        assert!(lines[0].ends_with("ExitPlanMode Fix it   approved · edits run"), "{shown}");
+        assert_eq!(lines[1..].join("\n").trim_end(), "  Fix it\n\n  1. Write b.txt", "{shown}");
+        assert!(!shown.contains("Plan mode") && !shown.contains("added"), "{shown}");
+    }
     scene.server.finish();
 }
 

@@ -178,6 +178,28 @@ async fn stored_calls_are_shown_in_the_words_of_their_tools() {
 }
 
 #[tokio::test]
+async fn what_results_tell_the_model_alone_is_not_on_the_screen() {
+    let scene = Scene::new();
+    let server = json!({"command": "sleep 76.1177", "run_in_background": true, "timeout": 60_000});
+    let start = tool_use("Bash", server);
+    let end = tool_use("KillShell", json!({"shell_id": "bash-1"}));
+    scene.server.when(PARENT).reply(start).then(end).then(text(DONE));
+    for arguments in [[BYPASS, "PARENT-1 go"], CONTINUE] {
+        let screen = Screen::start(&scene.world, arguments, 120, 36);
+        let shown = screen.wait_for(DONE);
+        for words in
+            ["runs in the background as bash-1 for at most 60s", "KillShell bash-1   killed"]
+        {
+            assert!(shown.contains(words), "{words}\n{shown}");
+        }
+        for words in ["read its output", "all its processes", "└"] {
+            assert!(!shown.contains(words), "{words}\n{shown}");
+        }
+        quit_after_turn(screen);
+    }
+}
+
+#[tokio::test]
 async fn the_users_own_commands_are_shown_as_they_were() {
     let scene = Scene::new();
     scene.server.when(PARENT).reply(text(DONE));
