@@ -6,7 +6,7 @@ use tokio::task::JoinHandle;
 
 use super::serve::{RUN_END_WAIT, Runtime, end_background};
 use super::session::{OpenRequest, open_session};
-use crate::protocol::{AgentEvent, EventKind, NoJournal, NoticeLevel};
+use crate::protocol::{AgentEvent, EventKind, NoJournal, NoticeLevel, QueuedPrompt};
 
 impl Runtime {
     /// Switches to another session. Only between runs.
@@ -30,6 +30,10 @@ impl Runtime {
         self.project = None;
         self.halted = false;
         self.shell.take_finished();
+        // They wait for the user's own command.
+        for QueuedPrompt { id, text, .. } in std::mem::take(&mut self.next) {
+            self.events.emit(EventKind::PromptReturned { id, text });
+        }
         let history = std::mem::take(&mut session.events);
         self.tree.continue_numbers(last_number(&history));
         let forked = matches!(open, OpenRequest::Fork { .. });

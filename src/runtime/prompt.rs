@@ -25,10 +25,12 @@ const AGENT_FIELDS: &[&str] = &["agent", "subagent_type"];
 
 impl Runtime {
     /// Receives a prompt and expands its slash command. A prompt for main starts a run if main is
-    /// idle; any other waits for the next step of its agent.
+    /// idle, once the user's own command has ended: main reads its output with the prompt. Any other
+    /// waits for the next step of its agent.
     pub(super) async fn receive(&mut self, to: AgentPath, prompt: QueuedPrompt) {
         let Some((prompt, commands)) = self.expand(&to, prompt).await else { return };
         match (to.is_root(), self.run.is_none()) {
+            (true, true) if self.shell.is_running() => self.queue(prompt),
             (true, true) => self.start(prompt, commands).await,
             (true, false) => self.queue(prompt),
             (false, _) => self.steer(&to, prompt),
@@ -73,14 +75,29 @@ impl Runtime {
         Some((QueuedPrompt { meaning, ..prompt }, Some(commands)))
     }
 
-    /// Queues a prompt for main, which is at work.
+    /// Queues a prompt for main, which is at work or waits for the user's own command.
     fn queue(&mut self, prompt: QueuedPrompt) {
         self.events.emit(EventKind::PromptQueued { id: prompt.id });
         match &self.run {
+            Some(run) if !run.cancel.is_cancelled() => self.inbox.push(prompt),
             // A stopped run gives its queue back; prompts sent after the stop are for the next one.
-            Some(run) if run.cancel.is_cancelled() => self.next.push(prompt),
-            _ => self.inbox.push(prompt),
+            _ => self.next.push(prompt),
         }
+    }
+
+    /// Goes on after the end of the user's own command: starts a prompt that waits for it.
+    pub(super) async fn shell_ended(&mut self) {
+        if self.run.is_none() && !self.next.is_empty() {
+            self.start_waiting().await;
+        }
+    }
+
+    /// Starts the prompts that wait for the next run, unless they also wait for the user's own command.
+    pub(super) async fn start_waiting(&mut self) {
+        if !self.shell.is_running() {
+            std::mem::take(&mut self.next).into_iter().for_each(|prompt| self.inbox.push(prompt));
+        }
+        self.start_next().await;
     }
 
     /// Queues a prompt for a sub-agent.

@@ -44,7 +44,7 @@ pub struct Runtime {
     pub(super) start_hooks: Option<SessionStartHooks>,
     pub(super) inbox: Inbox,
     pub(super) run: Option<MainRun>,
-    /// Prompts for the run after the one that is stopping.
+    /// Prompts for the run after the one that is stopping, or after the user's own command.
     pub(super) next: Vec<QueuedPrompt>,
     /// Commands that can only run between runs, received during one.
     deferred: VecDeque<Command>,
@@ -128,7 +128,7 @@ impl Runtime {
                 },
                 ended = wait_for_run(&mut self.run) => self.run_ended(ended).await,
                 () = self.inbox.changed(), if self.run.is_none() => self.wake().await,
-                () = self.shell.wait() => {}
+                () = self.shell.wait() => self.shell_ended().await,
                 Some(resolved) = self.resolved.1.recv() => self.use_resolved_model(resolved),
             }
         };
@@ -360,8 +360,7 @@ impl Runtime {
         };
         self.halted |= agent.ended_fatally();
         self.main = Some(agent);
-        let next = std::mem::take(&mut self.next);
-        if stopped && next.is_empty() {
+        if stopped && (self.next.is_empty() || self.shell.is_running()) {
             // Don't start another run. Messages of other agents are read with the next prompt. The
             // user's queued prompts are returned here, in case the run ended before it could.
             for QueuedPrompt { id, text, .. } in self.inbox.take_typed() {
@@ -370,9 +369,8 @@ impl Runtime {
             self.inbox.clear_wakeup();
             return;
         }
-        next.into_iter().for_each(|prompt| self.inbox.push(prompt));
         // An agent that did not complete has returned its queue: these prompts were sent later.
-        self.start_next().await;
+        self.start_waiting().await;
         self.notify_idle();
     }
 

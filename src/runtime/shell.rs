@@ -76,6 +76,11 @@ impl UserShell {
         self.running = Some(RunningCommand { task, cancel });
     }
 
+    /// Whether a command runs.
+    pub fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
     /// Waits for the end of the running command; forever if there is none.
     pub async fn wait(&mut self) {
         let Some(running) = &mut self.running else { return std::future::pending().await };

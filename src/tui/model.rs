@@ -301,6 +301,12 @@ impl TuiModel {
         self.run.alive()
     }
 
+    /// Whether a prompt to main waits for the end of the user's `!` command: main reads its output with
+    /// the prompt.
+    pub fn prompt_waits_for_shell(&self) -> bool {
+        self.shell.is_some() && !self.main_is_busy()
+    }
+
     /// Whether quitting would stop anything.
     pub fn is_busy(&self) -> bool {
         self.main_is_busy() || self.shell.is_some() || self.agents.alive().next().is_some()

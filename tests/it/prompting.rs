@@ -228,6 +228,48 @@ async fn a_command_of_ones_own_runs_without_the_model() {
     scene.server.finish();
 }
 
+/// A command of the user that waits until its file is written, then a prompt.
+fn prompt_behind_a_command(scene: &Scene) -> Screen {
+    let screen = Screen::start(&scene.world, [], 100, 30);
+    screen.wait_for("? keys");
+    send(&screen, "!mkfifo go.txt; cat go.txt; echo OUT-$((70+7))");
+    screen.wait_for("kills the command");
+    send(&screen, "PARENT-1 go");
+    screen.wait_for("main waits for the command   PARENT-1 go");
+    screen
+}
+
+#[tokio::test]
+async fn a_prompt_waits_for_the_users_own_command_and_takes_its_output_along() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text("one"));
+    let screen = prompt_behind_a_command(&scene);
+    assert_eq!(scene.server.requests().len(), 0);
+    scene.world.write("go.txt", "");
+    screen.wait_for("one");
+    screen.wait_gone("waits for the command");
+    let request = scene.server.requests()[0].body.to_string();
+    assert!(request.contains("OUT-77") && request.contains("PARENT-1 go"), "{request}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_prompt_that_waits_for_a_command_can_be_taken_back_and_goes_out_when_that_is_killed() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text("one"));
+    let screen = prompt_behind_a_command(&scene);
+    screen.keys(UP);
+    screen.wait_for("› PARENT-1 go");
+    screen.wait_gone("waits for the command");
+    screen.keys(ENTER);
+    screen.wait_for("main waits for the command");
+    screen.keys(ESC);
+    screen.wait_for("one");
+    let request = scene.server.requests()[0].body.to_string();
+    assert!(request.contains("[The user ran `mkfifo go.txt"), "{request}");
+    scene.server.finish();
+}
+
 #[tokio::test]
 async fn the_draft_can_be_written_in_the_editor_and_prompts_are_remembered() {
     let mut scene = Scene::new();

@@ -46,6 +46,9 @@ fn line(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> 
             (format!("↳ {name}, {task}, ended before reading this   "), None)
         }
         (MessageState::Held, _) => (format!("↳ {name} once that is done   "), None),
+        (MessageState::Waiting, _) if queued.to.is_root() && model.prompt_waits_for_shell() => {
+            (format!("↳ {name} waits for the command   "), None)
+        }
         (_, PromptTiming::Done) => (format!("↳ {name}, at end   "), Some("at next step")),
         (_, PromptTiming::NextStep) => {
             (format!("↳ {name}, {}   ", next_step(model, queued)), Some("at end"))

@@ -135,10 +135,11 @@ pub fn take_back(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) -> bool 
 pub fn toggle_newest(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) -> bool {
     let now = model.now;
     let settled = now.saturating_sub(model.queue.last) >= TOGGLE_DELAY;
+    let waits_for_shell = model.prompt_waits_for_shell();
     let newest =
         model.queue.list.iter_mut().rev().find(|queued| queued.state == MessageState::Waiting);
     let Some(queued) = newest else { return false };
-    if !settled {
+    if !settled || (waits_for_shell && queued.to.is_root()) {
         return true;
     }
     queued.when = match queued.when {
