@@ -38,6 +38,9 @@ const OPEN_LINES: u16 = 10;
 /// Above a question that covers the panel, its agents keep at most this part of the body.
 const AGENTS_PART: u16 = 4;
 
+/// Lines above a question from which on a blank one sets it apart.
+const MIN_GAP_LINES: u16 = 3;
+
 /// Lines of a body from which on the blank line before that pane takes none of it.
 const ROOMY_LINES: u16 = 30;
 
@@ -348,6 +351,20 @@ impl ScreenLayout {
             ..panel
         });
         true
+    }
+
+    /// Ends the transcript above a question, so that its last lines stay in view: they led to the
+    /// question. `moved` says that a panel stands between them.
+    pub fn end_transcript_above(&mut self, question: Rect, moved: bool) {
+        let panel = self.panel.filter(|panel| moved && !panel.right);
+        let rows = panel.and_then(|panel| panel.header);
+        if rows.is_none() && !question.intersects(self.transcript) {
+            return;
+        }
+        let end = rows.map_or(question.y, |rows| rows.y);
+        let room = end.saturating_sub(self.transcript.y);
+        let gap = u16::from(rows.is_none() && room >= MIN_GAP_LINES);
+        self.transcript.height = self.transcript.height.min(room - gap);
     }
 }
 

@@ -236,6 +236,9 @@ impl View {
         // The question's place follows from where the panel was.
         let placed = layout;
         let moved = covered.is_some_and(|covered| layout.move_panel_above(covered, agents));
+        if let Some(covered) = covered {
+            layout.end_transcript_above(covered, moved);
+        }
         let buffer = frame.buffer_mut();
         if !model.settings.screen_reader {
             self.draw_body(model, &layout, painter, buffer);

@@ -1,4 +1,4 @@
-//! Questions on small screens, answers that do not fit, and rules being edited.
+//! Questions on small screens and below a transcript, answers that do not fit, and rules being edited.
 
 use crossterm::event::KeyCode;
 use serde_json::Value;
@@ -7,6 +7,7 @@ use crate::protocol::{AgentPath, Answer, Command, EventKind, Question, QuestionI
 use crate::tui::testing::TestScreen;
 
 use super::pictures::picture;
+use super::root;
 use super::seen::{asked, assert_dead_digits, click, command, edit, once};
 
 #[test]
@@ -342,4 +343,36 @@ fn agents_keep_their_lines_before_a_question_takes_blank_ones() {
         assert!(shown.contains(agent), "{agent}: {shown}");
     }
     assert!(shown.contains("8 + let a = 8;") && shown.contains("│ 1  Yes "), "{shown}");
+}
+
+#[test]
+fn what_led_to_a_question_stays_in_view_above_it() {
+    for (agents, width, height) in [(0, 120, 40), (0, 80, 24), (0, 60, 15), (2, 120, 40)] {
+        let mut screen = TestScreen::new();
+        screen.prompt("go");
+        let lines: String = (1..=60).map(|line| format!("Line {line}.\n\n")).collect();
+        screen.says(&root(), &lines).says(&root(), "This is why I ask.\n");
+        for number in 1..=agents {
+            screen.agent(&root(), &format!("explore-{number}"), "look");
+        }
+        screen.wait(2000).asks(&root(), 1, "main", "psql shop");
+        let shown = picture(&mut screen, width, height);
+        assert!(shown.contains("wants to run"), "{shown}");
+        assert!(
+            shown.contains("This is why I ask."),
+            "{width}x{height}, {agents} agents:\n{shown}"
+        );
+    }
+}
+
+#[test]
+fn a_transcript_that_was_scrolled_stays_where_it_is_when_a_question_opens() {
+    let mut screen = TestScreen::new();
+    let lines: String = (1..=60).map(|line| format!("Line {line}.\n\n")).collect();
+    screen.prompt("go").says(&root(), &lines).draw().key(KeyCode::PageUp).key(KeyCode::PageUp);
+    let before = picture(&mut screen, 80, 24);
+    screen.draw().wait(2000).asks(&root(), 1, "main", "psql shop");
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("wants to run"), "{shown}");
+    assert_eq!(before.lines().next(), shown.lines().next(), "{shown}");
 }
