@@ -374,7 +374,8 @@ fn place_form(
 ) -> FormPlacement {
     let last = if form.has_summary() { form.questions.len() } else { 0 };
     let needed = |area: Rect, roomy: bool| {
-        let style = FormStyle { theme, width: inner_size(area).0, keyboard: true, roomy };
+        let width = inner_size(area).0;
+        let style = FormStyle { theme, width, keyboard: true, roomy, preview: usize::MAX };
         let lines = (0..=last).map(|tab| FormLines::new(form, tab, style).tallest());
         let head = if form.has_summary() { 1 + usize::from(roomy) } else { 0 };
         lines.max().unwrap_or(0) + head
@@ -405,11 +406,11 @@ fn draw_form(
     let theme = painter.theme;
     let FormPlacement { area, roomy } = place_form(model, form, layout, theme);
     let (width, room) = inner_size(area);
-    let style = FormStyle { theme, width, keyboard: open.keyboard, roomy };
+    let style = FormStyle { theme, width, keyboard: open.keyboard, roomy, preview: usize::MAX };
     let tabs = form::draw::tabs(form, style, model.settings.screen_reader);
     let head = usize::from(tabs.is_some()) * (1 + usize::from(roomy));
     let height = room.saturating_sub(head);
-    let lines = FormLines::new(form, form.tab, style);
+    let lines = FormLines::fitted(form, form.tab, style, height);
     let top = lines.top(form.scroll, height);
     let shown = top..(top + height).min(lines.lines.len());
     let extent = Extent { total: lines.lines.len(), height: shown.len(), top, ..Extent::default() };

@@ -173,6 +173,14 @@ pub fn form_footer(model: &TuiModel, form: &AnswerForm, keyboard: bool, room: u1
         }
         Some(_) => vec![declines, hint(Action::Submit, goes_on), turns, next],
     };
+    let choosing = form.current().filter(|question| !question.is_typing());
+    let previews = choosing.is_some_and(|question| {
+        let mut options = question.asked.options.iter();
+        options.any(|option| option.preview.as_deref().is_some_and(|text| !text.trim().is_empty()))
+    });
+    if previews {
+        pieces.insert(0, hint(Action::Reader, "previews"));
+    }
     loop {
         let words = pieces.iter().flatten().cloned().collect::<Vec<_>>().join(" · ");
         if width(&words) + 6 <= usize::from(room) || pieces.pop().is_none() {

@@ -278,6 +278,33 @@ fn ctrl_o_shows_all_questions_with_all_previews() {
 }
 
 #[test]
+fn a_form_with_a_long_preview_is_small_at_first_and_keeps_its_question_in_view() {
+    let long: String = (1..=40).map(|row| format!("row {row}\n")).collect();
+    let asks = json!([{
+        "question": "Which layout?", "header": "Layout",
+        "options": [
+            { "label": "wide", "description": "two columns", "preview": long },
+            { "label": "tall", "description": "one column", "preview": "+--+\n|a |" },
+        ],
+    }]);
+    let mut screen = asked(&asks);
+    let boxed = |shown: &str| shown.lines().filter(|line| line.starts_with('│')).count();
+    let shown = picture(&mut screen, 100, 30);
+    assert!(boxed(&shown) <= 6 && shown.contains("Ctrl+O previews"), "{shown}");
+    screen.key(KeyCode::Down);
+    for (width, height) in [(100, 30), (60, 15)] {
+        let shown = picture(&mut screen, width, height);
+        for words in ["Which layout?", "wide", "row 1", "… +", "tall", "Type your own"] {
+            assert!(shown.contains(words), "{words}: {shown}");
+        }
+        assert!(!shown.contains("row 40"), "{shown}");
+    }
+    screen.key(KeyCode::Down);
+    let shown = picture(&mut screen, 100, 30);
+    assert!(shown.contains("|a |") && boxed(&shown) > 20, "nothing moves: {shown}");
+}
+
+#[test]
 fn forms_look_as_the_rest_does_at_each_size() {
     for (width, height) in [(120, 40), (80, 24), (60, 15)] {
         let mut view = View::new(Theme::named("dark").unwrap(), Highlighter::off());

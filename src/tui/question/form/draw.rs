@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 
 use crate::protocol::{UserOption, UserQuestion};
 use crate::tui::composer::draw::DraftLayout;
+use crate::tui::format::count;
 use crate::tui::question::content::plain_lines;
 use crate::tui::question::form::{AnswerForm, FormQuestion, FormScroll};
 use crate::tui::text::{column_width, padded, reveal_line, truncate, width, wrap_hanging};
@@ -23,6 +24,9 @@ const GAP: usize = 3;
 
 /// Cells that a description needs beside its label.
 const MIN_DESCRIPTION: usize = 24;
+
+/// Lines of a preview that stay in view even if the rest of the form must scroll for them.
+const MIN_PREVIEW_LINES: usize = 4;
 
 /// Cells of a header in the tabs and in the summary.
 const MAX_HEADER: usize = 20;
@@ -50,6 +54,8 @@ pub struct FormStyle<'a> {
     pub keyboard: bool,
     /// Whether blank lines set its parts apart.
     pub roomy: bool,
+    /// Lines that the shown preview may take.
+    pub preview: usize,
 }
 
 impl FormLines {
@@ -63,10 +69,26 @@ impl FormLines {
         lines
     }
 
-    /// The number of lines while the longest preview is shown, so that nothing moves when another one
-    /// is.
+    /// The number of lines; while the cursor is on an option, with the longest preview, so that nothing
+    /// moves when it is shown.
     pub fn tallest(&self) -> usize {
-        self.lines.len() - self.previews.0 + self.previews.1
+        match self.focus {
+            Some(_) => self.lines.len() - self.previews.0 + self.previews.1,
+            None => self.lines.len(),
+        }
+    }
+
+    /// The lines of the tab, with as much of the preview as `height` lines have room for beside the rest.
+    pub fn fitted(form: &AnswerForm, tab: usize, style: FormStyle<'_>, height: usize) -> Self {
+        let lines = Self::new(form, tab, style);
+        let rest = lines.lines.len() - lines.previews.0;
+        match lines.lines.len() > height && lines.previews.0 > 0 {
+            true => {
+                let room = height.saturating_sub(rest).max(MIN_PREVIEW_LINES);
+                Self::new(form, tab, FormStyle { preview: room, ..style })
+            }
+            false => lines,
+        }
     }
 
     /// The first visible line, if `height` lines are visible.
@@ -103,9 +125,10 @@ impl FormLines {
             let label = style.label(question, row, &reveal_line(&option.label));
             let margin = style.margin(question, row);
             self.push_option(option, &label, &margin, column, style);
-            let preview = preview_lines(option, margin.width(), style);
+            let mut preview = preview_lines(option, margin.width(), style);
             self.previews.1 = self.previews.1.max(preview.len());
             if question.row == Some(row) {
+                cut_preview(&mut preview, margin.width(), style);
                 self.previews.0 = preview.len();
                 self.lines.extend(preview);
             }
@@ -269,6 +292,17 @@ fn preview_lines(
         lines => lines,
     });
     wrapped.map(|line| Line::from([&start[..], &line.spans].concat())).collect()
+}
+
+/// Cuts a preview to the lines that it may take; the last one counts those left out.
+fn cut_preview(preview: &mut Vec<Line<'static>>, indent: usize, style: FormStyle<'_>) {
+    if preview.len() <= style.preview {
+        return;
+    }
+    let kept = style.preview.saturating_sub(1);
+    let more = format!("{}… +{}", " ".repeat(indent), count(preview.len() - kept, "line"));
+    preview.truncate(kept);
+    preview.push(Line::styled(more, style.theme.dim));
 }
 
 /// The width of the labels if the descriptions take no more lines beside than below them.
