@@ -344,7 +344,9 @@ impl View {
         }
         let new = extent.grown.saturating_sub(scroll.seen);
         let new = (new > 0).then(|| format!("{new} new"));
-        let end = model.keymap.label(KeyContext::Prompt, Action::End);
+        // In a draft, the key moves the cursor.
+        let down = if model.composer.is_empty() { Action::End } else { Action::PageDown };
+        let end = model.keymap.label(KeyContext::Prompt, down);
         let words: Vec<String> = new.into_iter().chain(end).collect();
         let words = format!(" {} {} ", self.theme.glyphs.down, words.join(" · "));
         let width = u16::try_from(crate::tui::text::width(&words)).unwrap_or(0).min(area.width);

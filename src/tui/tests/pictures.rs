@@ -502,6 +502,18 @@ fn only_what_is_visible_is_drawn_and_scrolling_holds_its_place() {
     let after = picture(&mut screen);
     assert_eq!(held.lines().next(), after.lines().next());
     assert!(after.contains("↓ 2 new · End"), "{after}");
+    // In a draft, End moves the cursor.
+    screen.write("abc");
+    assert!(picture(&mut screen).contains("↓ 2 new · PgDn"));
+    while !picture(&mut screen).contains("one more") {
+        let before = screen.model.metrics.body.top;
+        screen.key(KeyCode::PageDown);
+        picture(&mut screen);
+        assert!(screen.model.metrics.body.top > before);
+    }
+    screen.key(KeyCode::PageUp).ctrl('c');
+    let shown = picture(&mut screen);
+    assert!(shown.contains('↓') && shown.contains("End"), "{shown}");
     screen.key(KeyCode::End);
     assert!(picture(&mut screen).contains("one more"));
 }
