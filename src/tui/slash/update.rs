@@ -102,10 +102,6 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
                 open::sessions(model, effects);
             }
         },
-        "rename" | "export" if !model.session.resumable => {
-            let done = if name == "rename" { "named" } else { "exported" };
-            model.say(format!("this session is not stored, so it cannot be {done}"));
-        }
         "rename" => rename(model, argument, effects),
         "cost" | "usage" => page::open(model, "cost", cost_lines(model)),
         "status" => page::open(model, "status", status_lines(model)),

@@ -242,13 +242,3 @@ fn exit_quits_too() {
     assert_eq!(screen.sent(), [Command::Quit]);
     assert!(!crate::tui::slash::COMMANDS.iter().any(|(name, _)| *name == "exit"));
 }
-
-#[test]
-fn a_session_that_is_not_stored_has_no_name_and_no_file() {
-    let mut screen = TestScreen::new();
-    screen.model.session.resumable = false;
-    screen.write("/rename login ").enter();
-    assert_eq!(screen.notice(), "this session is not stored, so it cannot be named");
-    screen.write("/export ").enter();
-    assert_eq!(screen.notice(), "this session is not stored, so it cannot be exported");
-}
