@@ -79,10 +79,10 @@ fn an_answer_is_said_without_the_signs_of_markdown() {
     let said = lines.said();
     assert!(said.ends_with("\nmain: It is bold, see docs (http://a.b)."), "{said}");
     lines.screen.says(&root(), "|---|---|\n| 1 | 2 |\n```sh\nls");
-    assert_eq!(lines.said(), "Table: a, b\na: 1; b: 2");
+    assert_eq!(lines.said(), "  Table: a, b\n  a: 1; b: 2");
     lines.screen.says(&root(), " -l\n```").main(finish(RunEnd::Completed, ""));
     let said = lines.said();
-    assert!(said.starts_with("Code, sh:\n  ls -l\nEnd of code.\n"), "{said}");
+    assert!(said.starts_with("  Code, sh:\n    ls -l\n  End of code.\n"), "{said}");
 }
 
 #[test]
