@@ -169,6 +169,11 @@ pub fn evaluates(program: &str) -> bool {
     is_shell(program) || lists(EVALUATORS, program)
 }
 
+/// Names of the programs that start others: shells, without a version, and runners.
+pub fn starters() -> impl Iterator<Item = &'static str> {
+    SHELLS.split_whitespace().chain(RUNNERS.split_whitespace())
+}
+
 /// Whether the name without its folder is a shell's.
 pub fn is_shell(program: &str) -> bool {
     let name = program.strip_suffix(".exe").unwrap_or(program);

@@ -36,12 +36,16 @@ pub fn is_smuggled(
 
 /// Whether a word of a runner has text that comes from elsewhere, and may be the program.
 pub fn has_unknown_program(words: &[Word], line: &str) -> bool {
-    let name = listed_name(words.first().map_or("", |word| &word.text));
     let is_unknown = |word: &Word| {
         !word.literal && word.raw.contains(['$', '`']) && !open::is_known(&word.raw, line)
     };
-    (operand::is_runner(name) || operand::is_package_starter(name))
-        && words.iter().skip(1).any(is_unknown)
+    words.first().is_some_and(takes_programs) && words.iter().skip(1).any(is_unknown)
+}
+
+/// Whether the word is the name of a program that starts any of those that its words name.
+pub fn takes_programs(word: &Word) -> bool {
+    let name = listed_name(&word.text);
+    operand::is_runner(name) || operand::is_package_starter(name)
 }
 
 /// Whether a word after these may be an option of a program in the table, or a program.

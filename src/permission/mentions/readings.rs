@@ -1,21 +1,24 @@
 //! The commands that bash may make of one with words known only at run time. A glob counts as the
 //! names that it matches now, and a variable as the values that the line gives it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::lookup::{BLANK, FileLookup, mark_blank};
 use super::values::has_glob;
 use crate::permission::danger;
+use crate::permission::program::base_name;
 use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::spelling::{Piece, fits, globbed, spell};
-use crate::permission::wrapper::is_shell;
+use crate::permission::wrapper::{is_runner, is_shell, starters};
 
 /// Maximum names of a glob that are read one by one; of more, only the form counts.
 const MAX_NAMES: usize = 256;
 /// Maximum commands that the words of one may make.
-const MAX_COMMANDS: usize = 256;
+const MAX_COMMANDS: usize = 1024;
+/// Maximum texts that the values of variables make of one word.
+const MAX_TEXTS: usize = 2048;
 /// Maximum words of all commands that are made of those of one line.
 const MAX_WORDS: usize = 20_000;
 
@@ -68,6 +71,7 @@ pub fn readings(
         lookup,
         is_all,
         is_behind_mark: false,
+        takes_programs: false,
         has_long_list: false,
         folders: FolderNames::new(),
         left: MAX_WORDS,
@@ -81,6 +85,8 @@ struct Reader<'a> {
     is_all: bool,
     /// Whether a `--` stands before the word, which ends the options.
     is_behind_mark: bool,
+    /// Whether the command may start any program that its words name.
+    takes_programs: bool,
     /// Whether a variable has names of a glob that are not among its values.
     has_long_list: bool,
     folders: FolderNames,
@@ -136,6 +142,7 @@ impl Reader<'_> {
         // Its options only say how it prints.
         let is_echo = command.words.first().is_some_and(|word| word.text == "echo");
         self.is_behind_mark = false;
+        self.takes_programs = command.words.iter().any(danger::run_time::takes_programs);
         for (place, word) in command.words.iter().enumerate() {
             self.is_behind_mark |= word.literal && word.text == "--";
             if is_echo || danger::is_message_at(&command.words, place) {
@@ -184,13 +191,23 @@ impl Reader<'_> {
             let pieces = spelled.into_pieces();
             let has_dash = written == word && beginning(&pieces).starts_with('-');
             for reading in self.readings(&pieces, is_one_word(&word.raw), has_dash) {
+                let is_known = |texts: &[String]| {
+                    written != word
+                        && !self.takes_programs
+                        && texts.iter().all(|it| is_argument(it))
+                };
                 let words = match reading {
+                    // Too many would be left, as in a loop over files.
+                    Reading::Words(texts) if is_known(&texts) => vec![word.clone()],
                     Reading::Words(texts) => texts.into_iter().map(literal_word).collect(),
                     Reading::Same => vec![word.clone()],
                     Reading::Open => return None,
                 };
                 if !own.contains(&words) {
                     own.push(words);
+                }
+                if own.len() > MAX_COMMANDS {
+                    return None;
                 }
             }
             if all.len() * own.len() > MAX_COMMANDS {
@@ -205,7 +222,8 @@ impl Reader<'_> {
     }
 
     /// The word with each `${name:-word}`, `${name#word}` and the like replaced by what the line says
-    /// that it may stand for, if that is more than unknown text; `None` for too many.
+    /// that it may stand for; `None` for too much. The word is read as a whole then: pieces that are
+    /// harmless by themselves may be joined to anything.
     fn without_operators(&mut self, raw: &str) -> Option<Vec<Word>> {
         let mut all = vec![String::new()];
         let (mut rest, mut is_known) = (raw, false);
@@ -219,16 +237,18 @@ impl Reader<'_> {
             match operator.strip_prefix(':').unwrap_or(operator) {
                 "" => {}
                 trim if trim.starts_with(['#', '%']) && !name.is_empty() => {
-                    let left = self.trimmed(name, trim)?;
+                    let left = self.trimmed(name, trim, raw)?;
                     is_known |= left.is_some();
                     texts = vec![left.unwrap_or_else(|| format!("${{{inner}}}"))];
                 }
-                default => {
-                    let own = default.get(1..).unwrap_or_default();
-                    let is_other = !own.is_empty() && !is_plain(own);
-                    is_known |= is_other || self.lookup.values.contains_key(name);
-                    texts.extend(is_other.then(|| own.to_owned()));
+                default if default.starts_with(['-', '+']) => {
+                    is_known = true;
+                    texts.push(default[1..].to_owned());
+                    if default.starts_with('+') {
+                        texts.push(String::new());
+                    }
                 }
+                _ => texts = vec![format!("${{{inner}}}")],
             }
             let with = |start: &String| {
                 texts.iter().map(|text| format!("{start}{before}{text}")).collect::<Vec<_>>()
@@ -245,39 +265,41 @@ impl Reader<'_> {
     }
 
     /// A variable for what is left of the values that the line gives another without what the
-    /// pattern of `#word` or `%word` may match. None if all that is harmless by its form.
-    fn trimmed(&mut self, name: &str, pattern: &str) -> Option<Option<String>> {
+    /// pattern of `#word` or `%word` may match, in a word that is written as `raw`. None if the line
+    /// gives it no value.
+    fn trimmed(&mut self, name: &str, pattern: &str, raw: &str) -> Option<Option<String>> {
         let Some(values) = self.lookup.values.get(name) else { return Some(None) };
         let is_start = pattern.starts_with('#');
         let pattern = pattern.trim_start_matches(['#', '%']);
         let pattern = globbed(&pattern.chars().map(Piece::Char).collect::<Vec<_>>());
-        // Some of it may be unknown or nothing.
-        let mut left = vec![Vec::new(), vec![Piece::Any]];
+        let mut left = BTreeSet::from([Vec::new()]);
+        let mut has_unknown = false;
         for value in values {
             let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
             let Some(text) = value.iter().map(char).collect::<Option<Vec<char>>>() else {
                 // Its names are values, too, but for those of a long list.
                 let is_list = has_glob(value) && !value.contains(&Piece::Any);
-                if value.contains(&Piece::Limit) || is_list && is_start && self.has_long_list {
+                let is_open = is_start || self.takes_programs || may_start_program(raw);
+                if value.contains(&Piece::Limit) || is_list && self.has_long_list && is_open {
                     return None;
                 }
+                has_unknown = true;
                 continue;
             };
             for at in 0..=text.len() {
                 let (start, end) = text.split_at(at);
                 let (off, rest) = if is_start { (start, end) } else { (end, start) };
-                let is_plain_rest = || {
-                    let rest: String = rest.iter().collect();
-                    rest.is_empty() || is_plain(&rest) && !is_shell(file_name(&rest))
-                };
-                if (off.is_empty() || fits(&pattern, off)) && !is_plain_rest() {
-                    left.push(rest.iter().copied().map(Piece::Char).collect());
+                if off.is_empty() || fits(&pattern, off) {
+                    left.insert(rest.to_vec());
                 }
             }
+            if left.len() > MAX_TEXTS {
+                return None;
+            }
         }
-        if left.len() == 2 {
-            return Some(None);
-        }
+        let pieces = |text: Vec<char>| text.into_iter().map(Piece::Char).collect();
+        let unknown = has_unknown.then(|| vec![Piece::Any]);
+        let left = left.into_iter().map(pieces).chain(unknown).collect();
         let names = (0..).map(|at| format!("{name}_{at}"));
         let free = names.into_iter().find(|name| !self.lookup.values.contains_key(name))?;
         self.lookup.values.insert(free.clone(), left);
@@ -289,26 +311,23 @@ impl Reader<'_> {
     fn readings(&mut self, pieces: &[Piece], is_quoted: bool, has_dash: bool) -> Vec<Reading> {
         let has_variable = pieces.iter().any(|piece| matches!(piece, Piece::Variable(_)));
         let mut readings = Vec::new();
-        for text in self.lookup.substituted(pieces, MAX_COMMANDS) {
-            if text.contains(&Piece::Limit) {
+        let texts = self.lookup.substituted(pieces, MAX_TEXTS);
+        let is_within = self.lookup.spend(texts.len());
+        for text in texts {
+            if text.contains(&Piece::Limit) || !is_within {
                 return vec![Reading::Open];
             }
             if text.iter().any(is_unknown) {
-                // Unknown text may be empty, and the value of an option of its own is no other one.
                 let parts = text.split(|piece| *piece == BLANK && !is_quoted);
                 let is_option = !self.is_behind_mark
                     && parts.enumerate().any(|(at, part)| {
+                        // Unknown text may be empty, and the value of an option of its own is no other one.
                         let certain = part.iter().find(|piece| !is_unknown(piece));
                         certain == Some(&Piece::Char('-')) && !(at == 0 && has_dash)
                     });
-                let is_open = is_option || has_glob(&text) && !self.is_harmless(&text);
-                readings.push(if is_open { Reading::Open } else { Reading::Same });
-                if !is_open && has_glob(&text) {
-                    // The unknown text may be any part of the names.
-                    let any = |piece: &Piece| {
-                        if is_unknown(piece) { Piece::Star } else { piece.clone() }
-                    };
-                    self.expand(&text.iter().map(any).collect::<Vec<_>>(), &mut readings);
+                match is_option {
+                    true => readings.push(Reading::Open),
+                    false => self.add_unknown(&text, &mut readings),
                 }
                 continue;
             }
@@ -320,10 +339,8 @@ impl Reader<'_> {
             let blank =
                 |piece: &Piece| if *piece == BLANK { Piece::Char(' ') } else { piece.clone() };
             let whole: Vec<Piece> = text.iter().map(blank).collect();
-            let is_known = !has_glob(&whole)
-                || self.is_harmless(&whole)
-                || self.names(&whole).is_some_and(|names| !names.is_empty());
-            if !is_known {
+            let is_joined = !matches!(base(pieces), [Piece::Variable(_)]);
+            if has_glob(&whole) && !self.is_known_glob(&whole, is_joined) {
                 return vec![Reading::Open];
             }
             readings.push(Reading::Words(vec![pattern_text(&whole)]));
@@ -349,6 +366,29 @@ impl Reader<'_> {
             }
         }
         readings
+    }
+
+    /// Adds what bash may make of a word with unknown text.
+    fn add_unknown(&mut self, text: &[Piece], readings: &mut Vec<Reading>) {
+        if !has_glob(text) {
+            readings.push(Reading::Same);
+        } else if self.is_harmless(text) {
+            readings.push(Reading::Same);
+            // The unknown text may be any part of the names.
+            let any = |piece: &Piece| if is_unknown(piece) { Piece::Star } else { piece.clone() };
+            self.expand(&text.iter().map(any).collect::<Vec<_>>(), readings);
+        } else {
+            readings.push(Reading::Open);
+        }
+    }
+
+    /// Whether the values of the variables in a word are known well enough, one of which is this glob.
+    fn is_known_glob(&mut self, whole: &[Piece], is_joined: bool) -> bool {
+        // Each of many names is known, but not what other text in the word makes of it.
+        let is_open =
+            self.has_long_list && is_joined && (self.takes_programs || may_be_program(whole));
+        let has_names = |names: Vec<GlobName>| !names.is_empty();
+        !is_open && (self.is_harmless(whole) || self.names(whole).is_some_and(has_names))
     }
 
     /// Adds what bash makes of a word with globs and nothing else that is uncertain.
@@ -466,7 +506,7 @@ impl GlobName {
     }
 
     fn is_harmless(&self) -> bool {
-        is_plain(&self.text) && !self.passes_link && !is_shell(file_name(&self.text))
+        is_argument(&self.text) && !self.passes_link
     }
 }
 
@@ -507,8 +547,32 @@ fn is_harmless(beginning: &str) -> bool {
     (is_known_option || value.starts_with(is_path)) && value.chars().all(is_plain)
 }
 
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
+/// Whether the text is no option, and the name of no program that starts others.
+fn is_argument(text: &str) -> bool {
+    let name = base_name(text);
+    is_plain(text) && !is_shell(name) && !is_runner(name)
+}
+
+/// The pieces behind the last slash.
+fn base(text: &[Piece]) -> &[Piece] {
+    let slash = text.iter().rposition(|piece| *piece == Piece::Char('/'));
+    &text[slash.map_or(0, |at| at + 1)..]
+}
+
+/// Whether the text may be the name of a program that starts others.
+fn may_be_program(text: &[Piece]) -> bool {
+    // A version may follow.
+    let is_version = |piece: &Piece| matches!(piece, Piece::Char('0'..='9' | '.' | '-'));
+    let name = base(text);
+    let length = name.iter().rposition(|piece| !is_version(piece)).map_or(0, |last| last + 1);
+    let fits = |own: &str| fits(&name[..length], &own.chars().collect::<Vec<_>>());
+    starters().any(fits)
+}
+
+/// The same for a word as it is written.
+fn may_start_program(raw: &str) -> bool {
+    let word = Word { text: String::new(), raw: raw.to_owned(), literal: false };
+    spell(&[word]).into_iter().any(|it| may_be_program(&it.into_pieces()))
 }
 
 /// The same, where it is no option either.

@@ -95,6 +95,64 @@ fn no_prefix_rule_covers_a_shell_wherever_it_stands() {
 }
 
 #[test]
+fn a_shell_that_a_word_is_joined_to_counts() {
+    let mut bench = JudgeFixture::new();
+    let runners = "uv run|poetry run|bundle exec|npx|pipx run|mise exec --|conda run -n x|nix run|uvx|dotenv --\
+                   |cross-env|coverage run|own";
+    for runner in runners.split('|') {
+        bench = bench.allow(&format!("Bash({runner}:*)"));
+    }
+    for runner in runners.split('|') {
+        bench.asks(
+            [
+                "q=x; uv run \"/bin/s${q%x}h\" -c y",
+                "q=x; uv run /bin/s${q%x}h -c y",
+                "q=x; uv run s\"${q#x}\"h -c y",
+                "y=saa; uv run \"/bin/${y%aa}h\" -c y",
+                "y=haa; uv run \"/bin/s${y%aa}\" -c y",
+                "y=aas; uv run \"/bin/${y##*a}h\" -c y",
+                "y=as; z=ah; uv run \"${y#a}${z#a}\" -c y",
+                "for y in saa; do uv run \"/bin/${y%%aa}h\" -c y; done",
+                "y=taa; uv run \"/usr/bin/${y%aa}imeout\" 5 touch y",
+                "y=timeoutx; uv run ${y%x} 5 touch y",
+                "y='a shx'; uv run ${y%x} -c y",
+                "y=saa; uv run --x=\"/bin/${y%aa}h\"",
+                "uv run \"/bin/${y:-s}h\" -c y",
+                "y=a; uv run \"/bin/${y:+s}h\" -c y",
+                "uv run \"/bin/s${y:+a}h\" -c y",
+            ]
+            .map(|line| line.replace("uv run", runner)),
+        );
+    }
+    bench.allows([
+        "y=ab; uv run \"src/${y%b}.py\" --fast",
+        "for f in src/a.c src/b.c; do own \"$f\" \"out/${f%.c}.o\" \"${f##*/}\"; done",
+    ]);
+    let many = bench.root.join("project/many");
+    fs::create_dir(&many).unwrap();
+    for name in (0..300).map(|at| format!("f{at}.png")).chain(["s".to_owned()]) {
+        fs::write(many.join(name), "").unwrap();
+    }
+    for line in [
+        "for f in s*; do own \"${f}h\" -c y; done",
+        "for f in *; do own \"/bin/${f}h\" -c y; done",
+        "for f in *; do own \"/bin/${f%x}h\" -c y; done",
+    ] {
+        assert_eq!(bench.bash_in("many", line).decision, Ask, "{line}");
+    }
+    for line in [
+        "for f in f*.png; do own \"$f\" \"${f%.png}.jpg\"; done",
+        "for f in f1?.png; do own \"$f\" \"${f%.png}.jpg\"; done",
+        "for f in f1??.png; do own \"$f\" \"${f%.*}.jpg\"; done",
+        "for f in f1?.png; do npx own \"$f\" \"${f%.png}.jpg\"; done",
+        "for f in f*; do own \"$f\" \"out/$f\" \"$f.bak\"; done",
+    ] {
+        let judgement = bench.bash_in("many", line);
+        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+    }
+}
+
+#[test]
 fn a_wrapper_behind_a_runner_is_named_with_what_it_starts() {
     asked_about(&[
         ("Bash(uv run:*)", "uv run env -S 'sh -c x'"),
