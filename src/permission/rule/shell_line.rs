@@ -113,6 +113,12 @@ fn find_hidden(pattern: &CommandPattern, shell: &ShellLine) -> Restriction {
     if in_value && commands.iter().any(|command| mention::sees_values(command)) {
         return Restriction::Maybe(format!("a variable holds `{program}`, and a command gets it"));
     }
+    if let Some(command) = gets_joined(&shell.script, &commands, program) {
+        return Restriction::Maybe(format!(
+            "values of the line may join to `{program}` in an argument of `{}`",
+            base_name(command.program())
+        ));
+    }
     let arguments = commands.iter().map(|command| mention::in_arguments(pattern, program, command));
     Restriction::strongest(arguments)
 }
@@ -136,6 +142,17 @@ fn runs_input<'a>(
         is_given && !takes_data(&command.words)
     });
     found.map(|(_, command)| *command)
+}
+
+/// The command that may run its arguments, if values of the line may join to the program in one.
+fn gets_joined<'a>(
+    script: &Script,
+    commands: &[&'a SimpleCommand],
+    program: &str,
+) -> Option<&'a SimpleCommand> {
+    let values = value::values_of(script);
+    let mut gets = commands.iter().filter(|command| mention::sees_values(command));
+    gets.find(|command| value::may_pass(command, program, &values)).copied()
 }
 
 fn unclear(script: &Script) -> Option<&str> {

@@ -4,7 +4,7 @@ use super::mention::occurrences;
 use crate::permission::interpreter::interprets;
 use crate::permission::program::base_name;
 use crate::permission::script::{Script, SimpleCommand, Word, printf_sets};
-use crate::permission::spelling::{Piece, Spelling, fill_defaults, spell, unquoted};
+use crate::permission::spelling::{self, Piece, Spelling, fill_defaults, fits, spell, unquoted};
 use crate::permission::variables;
 use crate::permission::wrapper;
 
@@ -70,6 +70,75 @@ pub fn can_become(word: &Word, program: &str, values: &ValueList) -> bool {
         let is_named = |text: &Vec<Piece>| occurrences(&text_of(text), program) > 0;
         substituted(&text, values).is_none_or(|texts| texts.iter().any(is_named))
     })
+}
+
+/// Whether values of the line, what is left of them in `${name%word}`, and the words of
+/// `${name:-word}` may join to the program's name in an argument of the command.
+pub fn may_pass(command: &SimpleCommand, program: &str, values: &ValueList) -> bool {
+    let is_set = |word: &&Word| {
+        let sets = |(name, _): &(String, Vec<Piece>)| word.raw.contains(name.as_str());
+        !word.literal && (word.raw.contains("${") || values.iter().any(sets))
+    };
+    command.arguments().iter().filter(is_set).any(|word| {
+        let Some((texts, left)) = without_operators(&word.raw, values) else { return true };
+        let all = [values.as_slice(), &left].concat();
+        let mut words =
+            texts.into_iter().map(|raw| Word { text: raw.clone(), raw, literal: false });
+        words.any(|word| can_become(&word, program, &all))
+    })
+}
+
+/// The word with each `${name:-word}` and the like replaced by what it may stand for, and with a
+/// variable of its own for each `${name#word}` and `${name%word}`; also the values of these. `None`
+/// for too many.
+fn without_operators(raw: &str, values: &ValueList) -> Option<(Vec<String>, ValueList)> {
+    let (mut all, mut rest, mut left) = (vec![String::new()], raw, ValueList::new());
+    while let Some((before, behind)) = rest.split_once("${") {
+        let (inner, behind) = behind.split_once('}').unwrap_or((behind, ""));
+        let operator = inner.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        let name = &inner[..inner.len() - operator.len()];
+        let variable = |name: &str| format!("${{{name}}}");
+        let texts = match operator.strip_prefix(':').unwrap_or(operator) {
+            trim if trim.starts_with(['#', '%']) => {
+                let free = format!("_{}_{name}", left.len());
+                let own = values.iter().filter(|(own, _)| own == name);
+                let own = own.flat_map(|(_, value)| remainders(value, trim));
+                left.extend(own.map(|value| (free.clone(), value)));
+                vec![variable(&free)]
+            }
+            word if word.starts_with('-') => vec![variable(name), word[1..].to_owned()],
+            word if word.starts_with('+') => vec![String::new(), word[1..].to_owned()],
+            _ => vec![variable(inner)],
+        };
+        if all.len() * texts.len() + left.len() > MAX_TEXTS {
+            return None;
+        }
+        let with = |start: &String| {
+            texts.iter().map(|text| format!("{start}{before}{text}")).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(with).collect();
+        rest = behind;
+    }
+    all.iter_mut().for_each(|text| text.push_str(rest));
+    Some((all, left))
+}
+
+/// What `#word` or `%word` may leave of a value.
+fn remainders(value: &[Piece], operator: &str) -> Vec<Vec<Piece>> {
+    let is_start = operator.starts_with('#');
+    let pattern: Vec<Piece> =
+        operator.trim_start_matches(['#', '%']).chars().map(Piece::Char).collect();
+    let pattern = spelling::globbed(&pattern);
+    let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
+    let Some(text) = value.iter().map(char).collect::<Option<Vec<char>>>() else {
+        return vec![value.to_vec(), vec![Piece::Any]];
+    };
+    let parts = (0..=text.len()).map(|at| match is_start {
+        true => (&text[..at], &value[at..]),
+        false => (&text[at..], &value[..at]),
+    });
+    let fitting = parts.filter(|(off, _)| off.is_empty() || fits(&pattern, off));
+    fitting.map(|(_, rest)| rest.to_vec()).collect()
 }
 
 /// Whether an argument of the program may contain one of the rule's words, or an option where the

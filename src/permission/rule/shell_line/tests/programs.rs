@@ -38,6 +38,37 @@ fn a_program_that_an_unknown_one_may_run_asks() {
 }
 
 #[test]
+fn a_program_that_values_spell_among_the_arguments_of_another_asks() {
+    let words = [
+        "r${z%b}",
+        "\"r${z%b}\"",
+        "\"/x/bin/r${z%b}\"",
+        "${x:+r}m",
+        "\"${x:+r}m\"",
+        "\"/x/bin/r${q%x}m\"",
+        "r${e}m",
+        "\"${x}${z%b}\"",
+        "--cmd=r\"${z%b}\"",
+        "${u-r}m",
+    ];
+    for runner in ["valgrind", "flock /tmp/l", "unshare -r", "own", "uv run"] {
+        let line = |word: &str| format!("z=mb; x=r; q=x; e=; {runner} {word} v");
+        let lines = words.map(line);
+        let cases: Vec<_> = lines.iter().map(|line| ("Bash(rm:*)", line.as_str())).collect();
+        each(&cases, Ask);
+    }
+    each(
+        &[
+            ("Bash(rm:*)", "z=mb; own \"a${z%b}\" \"${z%b}.o\""),
+            ("Bash(rm:*)", "for f in src/a.c src/rm.c; do cat \"${f%.c}\"; done"),
+            ("Bash(rm:*)", "for f in src/a.c; do own \"${f%.c}.o\" \"${f##*/}\"; done"),
+            ("Bash(rm:*)", "z=mb; echo r${z%b}"),
+        ],
+        Allow,
+    );
+}
+
+#[test]
 fn a_program_in_an_expansion_is_found() {
     each(
         &[
