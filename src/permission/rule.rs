@@ -97,6 +97,7 @@ impl Rule {
                         && !pattern.is_misled(command, &shell.line, bases)
                         && pattern.allows_readings(shell.readings(command), bases)
                         && self.elsewhere(pattern, command, effects, places).is_none()
+                        && self.elsewhere_by_glob(pattern, command, effects, places).is_none()
                 };
                 // The author knew this very line, but not everything it may amount to elsewhere.
                 let is_meant_here = || match item {
@@ -241,7 +242,9 @@ impl Rule {
         if !pattern.allows(command, bases) {
             return None;
         }
-        if let Some(why) = self.elsewhere(pattern, command, effects, places) {
+        let elsewhere = self.elsewhere(pattern, command, effects, places);
+        let by_glob = || self.elsewhere_by_glob(pattern, command, effects, places);
+        if let Some(why) = elsewhere.or_else(by_glob) {
             return Some(Exception::Elsewhere(why));
         }
         let is_covered = pattern.allows_readings(shell.readings(command), bases);
@@ -272,6 +275,27 @@ impl Rule {
             is_general: self.is_general(),
         };
         elsewhere_reason(command, named, effects.shell.as_ref()?, effects, places)
+    }
+
+    /// The same where a glob, which the rule has too, says which files the command gets: each of its
+    /// names counts.
+    fn elsewhere_by_glob(
+        &self,
+        pattern: &CommandPattern,
+        command: &SimpleCommand,
+        effects: &CallAccess,
+        places: &Places,
+    ) -> Option<String> {
+        if !pattern.has_open_files(command) {
+            return None;
+        }
+        let unknown = || Some("which files it gets is known only at run time".to_owned());
+        let Some(readings) = effects.shell.as_ref()?.readings(command) else { return unknown() };
+        let mut commands = readings.commands.iter();
+        match readings.is_open || commands.clone().any(|it| pattern.has_open_files(it)) {
+            true => unknown(),
+            false => commands.find_map(|it| self.elsewhere(pattern, it, effects, places)),
+        }
     }
 
     /// Whether this rule, in the allow list, names the item's line word for word.

@@ -68,6 +68,12 @@ impl CommandPattern {
         word.split('*').next().filter(|folder| folder.contains('/')).map(|_| word)
     }
 
+    /// Whether the words that say where files are hold a glob, which the pattern has too.
+    pub fn has_open_files(&self, command: &SimpleCommand) -> bool {
+        let mut words = command.words.iter().take(self.file_words());
+        !matches!(self, Self::Exact(_)) && words.any(|word| !word.literal)
+    }
+
     /// Whether the pattern leaves the program itself open.
     pub fn leaves_program_open(&self) -> bool {
         let Self::Wild(text) = self else { return false };

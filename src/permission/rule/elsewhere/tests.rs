@@ -133,6 +133,30 @@ fn a_name_without_its_end_and_a_folder_with_a_star_are_the_projects_own() {
 }
 
 #[test]
+fn a_line_that_repeats_the_star_of_a_rule_means_the_projects_own_files() {
+    let bench = bench().allow("Bash(python3 scripts/*)");
+    let project = bench.root.join("project");
+    for folder in ["scripts", "lib/scripts"] {
+        fs::create_dir_all(project.join(folder)).unwrap();
+        fs::write(project.join(folder).join("a.py"), "").unwrap();
+    }
+    bench.allows(["python3 scripts/*"]);
+    bench.asks(["cd lib; python3 scripts/*"]);
+    assert_eq!(bench.bash_in("lib", "python3 scripts/*").decision, Ask);
+    let (outside, link) = (bench.root.join("outside/x.py"), project.join("scripts/0.py"));
+    fs::create_dir_all(outside.parent().unwrap()).unwrap();
+    fs::write(&outside, "").unwrap();
+    std::os::unix::fs::symlink(&outside, &link).unwrap();
+    bench.asks(["python3 scripts/*", "python3 scripts/0.py"]);
+    fs::remove_file(&link).unwrap();
+    bench.allows(["python3 scripts/*"]);
+    for at in 0..300 {
+        fs::write(project.join(format!("scripts/{at}.py")), "").unwrap();
+    }
+    bench.asks(["python3 scripts/*"]);
+}
+
+#[test]
 fn a_name_that_is_joined_with_an_option_or_a_mark_is_the_projects_own() {
     let bench = bench()
         .allow("Bash(make -fbuild.mk:*)")
