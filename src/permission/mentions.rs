@@ -70,9 +70,10 @@ impl MentionedFiles {
         let mut mentioned = Self::default();
         let mut lookup = FileLookup::new(script, bases.to_vec(), home);
         let (mut makes_links, mut moves) = (false, false);
+        let keeps_names = recursive::keep_names(script.all_commands());
         for command in script.all_commands() {
             let from = mentioned.handled_paths.len();
-            mentioned.add_command(command, &mut lookup);
+            mentioned.add_command(command, &mut lookup, keeps_names);
             let handled = &mentioned.handled_paths[from..];
             let is_link = handled.iter().any(|it| it.how == PathChange::Linked);
             makes_links |= is_link;
@@ -124,7 +125,12 @@ impl MentionedFiles {
         }
     }
 
-    fn add_command(&mut self, command: &SimpleCommand, lookup: &mut FileLookup<'_>) {
+    fn add_command(
+        &mut self,
+        command: &SimpleCommand,
+        lookup: &mut FileLookup<'_>,
+        keeps_names: bool,
+    ) {
         let writes = writers::write_effect(command);
         let shows = !SHOW_NOTHING.contains(&base_name(command.program()));
         let opens = !OPEN_NOTHING.contains(&base_name(command.program()));
@@ -170,7 +176,8 @@ impl MentionedFiles {
             self.handled_paths.push(handled);
         }
         self.copied_trees.extend(copied_trees(command, &named, &lookup.bases));
-        self.shown_folders.extend(recursive::shown_folders(command, &named, &lookup.bases));
+        let shown = recursive::shown_folders(command, &named, &lookup.bases, keeps_names);
+        self.shown_folders.extend(shown);
     }
 }
 

@@ -25,7 +25,7 @@ mod tree;
 mod whitelist;
 
 use behavior::{CwdCondition, ReadBehavior, SettingName, ShownContent};
-pub use git::{has_parent_after_name, is_plain_path};
+pub use git::{has_parent_after_name, is_plain_path, keep_names};
 pub use tree::{FolderLinks, SearchOutcome, find};
 
 /// Folder content that a command shows without naming it.
@@ -110,11 +110,12 @@ const VALUES: &str = "ABCgmtT";
 const PATTERNS: &str = "ef";
 
 /// The folder content that the command shows: of the folders among `named`, the files of each of
-/// its arguments, and of those it may run in.
+/// its arguments, and of those it may run in. For `keeps_names`, see [`keep_names`].
 pub fn shown_folders(
     command: &SimpleCommand,
     named: &[NamedFiles],
     bases: &[PathBuf],
+    keeps_names: bool,
 ) -> Vec<ShownFolder> {
     let mut shown = Vec::new();
     let exists = |word: &Word| bases.iter().any(|base| base.join(&word.text).exists());
@@ -122,7 +123,7 @@ pub fn shown_folders(
         let Some((program, arguments)) = words.split_first() else { continue };
         let name = base_name(&program.text);
         let reading = match name {
-            "git" => git::reading(arguments, bases),
+            "git" => git::reading(arguments, bases, keeps_names),
             _ => read_behavior(name, arguments),
         };
         let Some(ReadBehavior { content, reads_cwd: here }) = reading else { continue };

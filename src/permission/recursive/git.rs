@@ -11,7 +11,9 @@ use crate::disk::{
 use crate::permission::path::PathTarget;
 use crate::permission::pattern::PathPattern;
 use crate::permission::pattern_roots::PatternRoots;
-use crate::permission::script::Word;
+use crate::permission::program::{base_name, sub_command};
+use crate::permission::script::{SimpleCommand, Word};
+use crate::permission::wrapper;
 
 mod forms;
 mod refs;
@@ -28,9 +30,26 @@ pub const DIFF_SETTINGS: &[SettingName] = &[("diff", "submodule")];
 /// Settings by which a merge applies patches, of which git shows lines that end in blanks.
 pub const PATCH_SETTINGS: &[SettingName] = &[("rebase", "backend"), ("stash", "index")];
 
+/// Sub-commands that make no reference which git finds before a branch of its name. What else runs
+/// git rests on the rule that allows it.
+const KEEPS_NAMES: &str = "add blame branch checkout cherry-pick clean commit config describe diff log ls-files ls-tree \
+                           merge-base mv push rebase reflog reset restore rev-list rev-parse revert rm shortlog show \
+                           stash status switch version";
+
+/// Whether none of the git commands makes a reference by which the name of a branch may become that
+/// of something else.
+pub fn keep_names<'a>(commands: impl IntoIterator<Item = &'a SimpleCommand>) -> bool {
+    commands.into_iter().flat_map(wrapper::possible_commands).all(|words| {
+        let is_git = words.first().is_some_and(|word| base_name(&word.text) == "git");
+        let name = words.get(sub_command(words)).map_or("", |word| &word.text);
+        !is_git || KEEPS_NAMES.split_whitespace().any(|known| known == name)
+    })
+}
+
 /// The content that a git command with these arguments may show besides what it names: anything that
-/// git keeps, unless it has one of the [`FORMS`].
-pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
+/// git keeps, unless it has one of the [`FORMS`]. Of a line with a command that does not
+/// [keep the names](keep_names) of references, only `HEAD` is a commit.
+pub fn reading(arguments: &[Word], bases: &[PathBuf], keeps_names: bool) -> Option<ReadBehavior> {
     let everything = |content| Some(ReadBehavior { content, reads_cwd: CwdCondition::Always });
     let mut at = 0;
     while let Some(option) = arguments.get(at).filter(|word| word.text.starts_with('-')) {
@@ -42,7 +61,7 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf]) -> Option<ReadBehavior> {
         };
     }
     let (sub_command, words) = arguments.get(at..)?.split_first()?;
-    let command = GitCommand { words, bases, references: OnceCell::new() };
+    let command = GitCommand { words, bases, keeps_names, references: OnceCell::new() };
     let name = sub_command.text.as_str();
     match command.form(name).filter(|_| sub_command.literal) {
         Some((form, words)) => behavior(form, &words),
@@ -73,6 +92,7 @@ fn behavior(form: &Form, words: &FormWords<'_>) -> Option<ReadBehavior> {
 struct GitCommand<'a> {
     words: &'a [Word],
     bases: &'a [PathBuf],
+    keeps_names: bool,
     /// Those of the repository around each base, if all are known; read on demand.
     references: OnceCell<Option<Vec<References>>>,
 }
@@ -160,7 +180,8 @@ impl<'a> GitCommand<'a> {
 
     fn is_commit(&self, name: &str) -> bool {
         let is_commit = |all: &Vec<References>| all.iter().all(|it| it.is_commit(name));
-        !self.is_file(name) && self.references().is_some_and(is_commit)
+        let is_kept = self.keeps_names || refs::is_head(name);
+        is_kept && !self.is_file(name) && self.references().is_some_and(is_commit)
     }
 
     /// Whether a file in one of the folders has this name.

@@ -28,11 +28,11 @@ impl References {
     /// Whether the name is certainly that of a commit: `HEAD` or a local branch, or one before it.
     /// Any other may be that of a file.
     pub fn is_commit(&self, name: &str) -> bool {
-        let start = name.split(['~', '^']).next().unwrap_or_default();
+        let start = start_of(name);
         let is_before = name[start.len()..].chars().all(|c| matches!(c, '~' | '^' | '0'..='9'));
         is_before
             && match start {
-                "HEAD" | "@" => self.is_head_commit(),
+                _ if is_head(name) => self.is_head_commit(),
                 branch => self.is_branch(branch),
             }
     }
@@ -40,7 +40,10 @@ impl References {
     /// Whether git finds a reference by this name, or by the part before one of its operators.
     pub fn has(&self, name: &str) -> bool {
         let start = name.split(['~', '^', '@', ':']).next().unwrap_or_default();
-        start.is_empty() || FOLDERS.iter().any(|folder| self.exists(&format!("{folder}{start}")))
+        start.is_empty()
+            || is_of_worktree(start)
+            || FOLDERS.iter().any(|folder| self.exists(&format!("{folder}{start}")))
+            || self.exists(&format!("refs/remotes/{start}/HEAD"))
     }
 
     /// Git keeps the branch that `HEAD` names at a commit, but a symbolic one may lead to anything.
@@ -54,9 +57,12 @@ impl References {
     fn is_branch(&self, name: &str) -> bool {
         let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._/-".contains(c));
         let mut others = ["", "refs/", "refs/tags/"].into_iter();
-        // Git takes a hash for the name of an object.
+        // Git takes a hash for the name of an object, and looks for some references before branches,
+        // also where it makes them later.
         is_plain
             && !is_hash(name)
+            && !is_of_worktree(name)
+            && !is_at_root(name)
             && !name.contains("..")
             && !others.any(|folder| self.exists(&format!("{folder}{name}")))
             && self.is_at_hash(name)
@@ -91,11 +97,31 @@ impl References {
     }
 }
 
+/// Whether the name is `HEAD`, or one before it, which no other reference can stand for.
+pub fn is_head(name: &str) -> bool {
+    matches!(start_of(name), "HEAD" | "@")
+}
+
+/// The name without the operators behind it.
+fn start_of(name: &str) -> &str {
+    name.split(['~', '^']).next().unwrap_or_default()
+}
+
 /// The text of a regular file, without the end of its line.
 fn text(file: &Path) -> Option<String> {
     let is_file = file.symlink_metadata().is_ok_and(|it| it.file_type().is_file());
     let text = is_file.then(|| fs::read(file).ok()).flatten()?;
     Some(String::from_utf8_lossy(&text).trim_end().to_owned())
+}
+
+/// Whether git takes the name for a reference of one worktree, such as `main-worktree/FETCH_HEAD`.
+fn is_of_worktree(name: &str) -> bool {
+    name.starts_with("main-worktree/") || name.starts_with("worktrees/")
+}
+
+/// Whether git takes the name for that of a reference of its own, such as `FETCH_HEAD`.
+fn is_at_root(name: &str) -> bool {
+    name.contains('_') && name.chars().all(|c| c.is_ascii_uppercase() || matches!(c, '-' | '_'))
 }
 
 fn is_hash(text: &str) -> bool {

@@ -406,6 +406,51 @@ fn a_name_is_that_of_a_commit_only_if_it_leads_to_nothing_else() {
 }
 
 #[test]
+fn a_branch_of_a_name_that_git_takes_for_another_reference_is_no_commit() {
+    let bench = bench(&[".env"]).deny("Read(/.env)");
+    let project = bench.root.join("project");
+    let names = [
+        "main-worktree/FETCH_HEAD",
+        "main-worktree/x",
+        "worktrees/a/HEAD",
+        "FETCH_HEAD",
+        "AUTO_MERGE",
+    ];
+    for name in names {
+        git(&project, &["update-ref", &format!("refs/heads/{name}"), "HEAD"]);
+    }
+    bench.asks(names.map(|name| format!("git show --stat {name}")));
+    bench.asks(names.map(|name| format!("git restore --source={name} -- src/a")));
+    bench.asks(names.map(|name| format!("git log -p {name} -- docs/b")));
+    git(&project, &["branch", "worktrees-x"]);
+    git(&project, &["branch", "WIP"]);
+    bench.allows(["git show --stat worktrees-x", "git show --stat WIP"]);
+}
+
+#[test]
+fn a_line_that_may_write_references_leaves_only_head_a_commit() {
+    let bench = bench(&[".env"]).deny("Read(/.env)");
+    git(&bench.root.join("project"), &["branch", "topic"]);
+    for first in ["git tag topic 9eed597f", "git -C . tag topic 9eed597f", "git fetch", "git pull"]
+    {
+        for join in ["&&", "&", ";"] {
+            bench.asks([
+                format!("{first} {join} git show --stat topic"),
+                format!("{first} {join} git log -p topic~1 -- docs/b"),
+            ]);
+        }
+    }
+    bench.asks(["git show --stat topic & git tag topic 9eed597f"]);
+    bench.allows([
+        "git fetch && git show --stat HEAD",
+        "git tag v9 && git show --stat && git diff --stat topic",
+        "git add . && git commit -m x && git show --stat topic",
+        "git checkout -q topic && git show --stat topic",
+        "git status && git log -p topic -- docs/b",
+    ]);
+}
+
+#[test]
 fn what_restores_changes_is_a_doubt_if_git_tracks_the_file() {
     let (untracked, tracked) = (bench(&[]).deny("Read(.env)"), bench(&[".env"]).deny("Read(.env)"));
     for line in [
