@@ -22,7 +22,7 @@ pub use programs::{is_system_program, programs_named};
 pub use project_folders::ProjectFolders;
 pub use repository::drivers::is_plain_filter;
 pub use repository::start_checks::{check_starts_nothing, check_within, check_without_repository};
-pub use repository::user::GitConfigPaths;
+pub use repository::user::{GitConfigPaths, GitSettings};
 pub use repository::{
     AddressHost, branch, check_checkout, check_repository, checkout_around, checkout_root,
     common_git_dir, folders_of_repository, has_dot_git, has_entry_behind_link, has_link_out,

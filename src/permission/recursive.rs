@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use super::git_store;
 use super::mentions::named::NamedFiles;
 use super::path::PathTarget;
-use super::pattern::PathPattern;
+use super::pattern::{PathPattern, Restriction};
 use super::pattern_roots::PatternRoots;
 use super::places::Places;
 use super::script::{SimpleCommand, Word};
@@ -24,7 +24,8 @@ mod git;
 mod tree;
 mod whitelist;
 
-use behavior::{CwdCondition, ReadBehavior, SettingName, ShownContent};
+use behavior::{CwdCondition, ReadBehavior, SettingScope, ShownContent};
+use git::ShowingSettings;
 pub use git::{has_parent_after_name, is_plain_path, keep_names};
 pub use tree::{FolderLinks, SearchOutcome, find};
 
@@ -35,8 +36,9 @@ pub struct ShownFolder {
     program: String,
     folder: PathTarget,
     content: ShownContent,
-    /// Looked up on demand.
+    /// Looked up on demand, as are the settings of git there.
     links: OnceCell<FolderLinks>,
+    settings: OnceCell<ShowingSettings>,
 }
 
 /// When a program descends into folders.
@@ -159,6 +161,7 @@ pub fn shown_folders(
             folder,
             content,
             links: OnceCell::new(),
+            settings: OnceCell::new(),
         }));
     }
     shown
@@ -253,7 +256,7 @@ impl ShownFolder {
         starts: &PatternRoots,
         places: &Places,
     ) -> Option<String> {
-        let Self { program, folder, content, links } = self;
+        let Self { program, folder, content, links, .. } = self;
         let real = folder.resolved.as_deref()?;
         match content {
             // The content of a git folder is every file that git keeps.
@@ -302,30 +305,32 @@ impl ShownFolder {
     ) -> Option<String> {
         let real = self.folder.resolved.as_deref()?;
         let is_near = || pattern.may_lie_in(&checkout_root(real), starts);
-        let by_setting = |settings: &[SettingName]| {
-            let is_shown = is_near() && git::has_setting(real, settings, &places.git);
-            is_shown.then(|| {
-                let names = settings.iter().map(|(section, key)| format!("{section}.{key}"));
-                let names = names.collect::<Vec<_>>().join(" or ");
-                format!("git may show such a file: {names} is among its settings")
-            })
+        let by_setting = |scope: SettingScope| {
+            let read = || ShowingSettings::around(real, &places.git);
+            let is_meant = |file: &PathTarget| pattern.restricts(file, starts) != Restriction::No;
+            let mut settings = self.settings.get_or_init(read).of(scope);
+            let found = settings.find(|it| match &it.files {
+                Some(files) => files.iter().any(is_meant),
+                None => is_near(),
+            });
+            found.map(|it| format!("git may show such a file: {}", it.why))
         };
         let tracked =
             |tracks: bool| tracks.then(|| "git may show such a file, which it tracks".to_owned());
         match content {
             ShownContent::Files { .. } => None,
             ShownContent::Tracked => tracked(git::tracks_match(real, pattern, starts))
-                .or_else(|| by_setting(git::DIFF_SETTINGS)),
+                .or_else(|| by_setting(SettingScope::Diff)),
             ShownContent::TrackedBelow => tracked(git::tracks_below(&self.folder, pattern, starts))
-                .or_else(|| by_setting(git::DIFF_SETTINGS)),
+                .or_else(|| by_setting(SettingScope::Diff)),
             ShownContent::Merged => tracked(git::tracks_match(real, pattern, starts))
-                .or_else(|| by_setting(git::PATCH_SETTINGS))
+                .or_else(|| by_setting(SettingScope::Merge))
                 .or_else(|| {
                     let is_shown = is_near() && git::is_applying(real);
                     is_shown
                         .then(|| "git may show such a file from a patch that it applies".to_owned())
                 }),
-            ShownContent::WithSetting(settings) => by_setting(settings),
+            ShownContent::WithSetting(scope) => by_setting(scope),
             ShownContent::History => {
                 is_near().then(|| "git may show such a file from a commit".to_owned())
             }
@@ -339,7 +344,7 @@ impl ShownFolder {
                      command; it does not with `--stat`"
                         .to_owned()
                 });
-                by_commit.or_else(|| by_setting(git::DIFF_SETTINGS))
+                by_commit.or_else(|| by_setting(SettingScope::History))
             }
         }
     }

@@ -239,11 +239,17 @@ impl GitSettings {
         self.settings.iter().map(|(_, setting)| setting)
     }
 
-    /// Whether a setting of this name, or one that only git can read, is neither absent nor switched off.
-    pub fn may_have(&self, name: (&str, &str)) -> bool {
+    /// Returns the section, key and value of each setting that is not switched off, without its
+    /// subsection.
+    pub fn switched_on(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         let is_off = |value: &str| matches!(value, "false" | "no" | "off" | "0");
-        let is_on = |it: &GitSetting| (section(it), it.key.as_str()) == name && !is_off(&it.value);
-        self.has_unread || self.all().any(is_on)
+        let all = self.all().map(|it| (section(it), it.key.as_str(), it.value.as_str()));
+        all.filter(move |(.., value)| !is_off(value))
+    }
+
+    /// Returns the path that a value means to a git that runs in `base`; `None` if only git knows.
+    pub fn path(&self, base: &Path, value: &str) -> Option<PathBuf> {
+        is_plain_path(value).then(|| expand(base, self.home.as_deref(), Path::new(value)))
     }
 
     /// Returns the files that settings with these sections and keys name.

@@ -1,7 +1,19 @@
 //! The files that a command reads without naming them.
 
-/// A section and a key of git's settings.
-pub type SettingName = (&'static str, &'static str);
+/// The commands that a setting makes show more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SettingScope {
+    /// None of them alone.
+    Any,
+    Commit,
+    Blame,
+    /// Those that compare files.
+    Diff,
+    /// Those that show the changes of paths in commits, which compare files too.
+    History,
+    /// Those that merge or restore changes.
+    Merge,
+}
 
 /// The content that a command shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,8 +33,8 @@ pub enum ShownContent {
     Changes,
     /// Those of files below it, or of this name.
     ChangesBelow,
-    /// As [`Self::History`], if git has one of these settings.
-    WithSetting(&'static [SettingName]),
+    /// As [`Self::History`], if git has a setting for such commands.
+    WithSetting(SettingScope),
 }
 
 /// The content that one command shows.

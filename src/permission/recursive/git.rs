@@ -3,11 +3,8 @@
 use std::cell::OnceCell;
 use std::path::{Component, Path, PathBuf};
 
-use super::behavior::{CwdCondition, ReadBehavior, SettingName, ShownContent};
-use crate::disk::{
-    GitConfigPaths, checkout_around, checkout_root, common_git_dir, has_dot_git, named_git_dirs,
-    normalize, tracks,
-};
+use super::behavior::{CwdCondition, ReadBehavior, SettingScope, ShownContent};
+use crate::disk::{checkout_around, checkout_root, has_dot_git, named_git_dirs, normalize, tracks};
 use crate::permission::path::PathTarget;
 use crate::permission::pattern::PathPattern;
 use crate::permission::pattern_roots::PatternRoots;
@@ -17,18 +14,14 @@ use crate::permission::wrapper;
 
 mod forms;
 mod refs;
+mod settings;
 
 use forms::{FORMS, Form, FormContent, FormWords, WordKind};
 use refs::References;
+pub use settings::ShowingSettings;
 
 /// Options before the sub-command that change nothing of what it shows.
 const GLOBAL_OPTIONS: [&str; 3] = ["-P", "--no-optional-locks", "--no-pager"];
-
-/// Settings by which a comparison goes into submodules.
-pub const DIFF_SETTINGS: &[SettingName] = &[("diff", "submodule")];
-
-/// Settings by which a merge applies patches, of which git shows lines that end in blanks.
-pub const PATCH_SETTINGS: &[SettingName] = &[("rebase", "backend"), ("stash", "index")];
 
 /// Sub-commands that make no reference which git finds before a branch of its name. What else runs
 /// git rests on the rule that allows it.
@@ -64,20 +57,20 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf], keeps_names: bool) -> Opti
     let command = GitCommand { words, bases, keeps_names, references: OnceCell::new() };
     let name = sub_command.text.as_str();
     match command.form(name).filter(|_| sub_command.literal) {
-        Some((form, words)) => behavior(form, &words),
+        Some((form, words)) => Some(behavior(form, &words)),
         None if matches!(name, "diff" | "log" | "show") => everything(ShownContent::Changes),
         None => everything(ShownContent::History),
     }
 }
 
 /// Returns the content that a command of this form shows.
-fn behavior(form: &Form, words: &FormWords<'_>) -> Option<ReadBehavior> {
+fn behavior(form: &Form, words: &FormWords<'_>) -> ReadBehavior {
     let of_paths = |content| ReadBehavior { content, reads_cwd: CwdCondition::Never };
     let everything = |content| ReadBehavior { content, reads_cwd: CwdCondition::Always };
     let mut paths = words.before.iter().chain(&words.behind).peekable();
-    Some(match form.shows {
-        FormContent::None => return None,
-        FormContent::WithSetting(settings) => everything(ShownContent::WithSetting(settings)),
+    match form.shows {
+        FormContent::None => everything(ShownContent::WithSetting(SettingScope::Any)),
+        FormContent::WithSetting(scope) => everything(ShownContent::WithSetting(scope)),
         FormContent::Merged => everything(ShownContent::Merged),
         // Git takes other words for patterns, some of which exclude what they name.
         FormContent::Tracked if paths.peek().is_some() && paths.all(|path| is_plain_path(path)) => {
@@ -85,7 +78,7 @@ fn behavior(form: &Form, words: &FormWords<'_>) -> Option<ReadBehavior> {
         }
         FormContent::Tracked => everything(ShownContent::Tracked),
         FormContent::Paths => of_paths(ShownContent::ChangesBelow),
-    })
+    }
 }
 
 /// The words after a sub-command that runs in one of `bases`.
@@ -222,15 +215,6 @@ fn is_name(word: &Word) -> bool {
 pub fn is_applying(folder: &Path) -> bool {
     let (own, _) = named_git_dirs(&checkout_root(folder));
     own.join("rebase-apply").symlink_metadata().is_ok()
-}
-
-/// Whether git has one of the settings in this folder.
-pub fn has_setting(folder: &Path, settings: &[SettingName], git: &GitConfigPaths) -> bool {
-    let root = checkout_root(folder);
-    let own = [Some(named_git_dirs(&root).0), common_git_dir(&root)].into_iter().flatten();
-    let own = own.flat_map(|git| ["config", "config.worktree"].map(|file| git.join(file)));
-    let all = git.settings_with(own);
-    settings.iter().any(|name| all.may_have(*name))
 }
 
 /// Whether a `..` follows a name in the path. Git drops the name with the `..`; the

@@ -2,9 +2,8 @@
 //! some. Any other command, any other option and any word of another kind may show any file.
 
 use crate::permission::danger::is_quoted_as_one;
-use crate::permission::recursive::behavior::SettingName;
+use crate::permission::recursive::behavior::SettingScope;
 use crate::permission::script::Word;
-
 /// The form of a git command.
 pub struct Form {
     /// The sub-command, with the word after it where that counts.
@@ -46,8 +45,8 @@ pub enum WordKind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FormContent {
     None,
-    /// None, unless git has one of these settings.
-    WithSetting(&'static [SettingName]),
+    /// None, unless git has a setting for such commands.
+    WithSetting(SettingScope),
     /// Changes of what git tracks.
     Tracked,
     /// Lines of what git tracks, where it restores changes or applies patches.
@@ -131,9 +130,6 @@ const STASH: &str = "-a -k -m= -q -u --all --include-untracked --keep-index --me
 /// Options with which a command that merges goes on or ends.
 const STEPS: &str = "--abort --continue --quit --skip";
 
-const COMMIT_SETTINGS: &[SettingName] = &[("commit", "template"), ("commit", "verbose")];
-const BLAME_SETTINGS: &[SettingName] = &[("blame", "ignorerevsfile")];
-
 /// The forms; of several with one name, the first that fits counts.
 pub const FORMS: &[Form] = &[
     form(
@@ -152,7 +148,7 @@ pub const FORMS: &[Form] = &[
          --date= --dry-run --message= --no-edit --no-gpg-sign --no-verify --quiet \
          --reset-author --short --signoff --trailer=",
     )
-    .shows(FormContent::WithSetting(COMMIT_SETTINGS)),
+    .shows(FormContent::WithSetting(SettingScope::Commit)),
     form(
         "push",
         "-d -f -n -q -u -v --all --delete --dry-run --follow-tags --force \
@@ -273,7 +269,7 @@ pub const FORMS: &[Form] = &[
         "-e -f -l -L= -n -p -s -t -w --line-porcelain --porcelain --show-email --show-name \
          --show-number",
     )
-    .shows(FormContent::WithSetting(BLAME_SETTINGS)),
+    .shows(FormContent::WithSetting(SettingScope::Blame)),
     form("reflog", "-# -n=").words(WordKind::None),
     form("shortlog", "-c -e -n -s --email --no-merges --numbered --summary").shared(&[HISTORY]),
     form("version", ""),
