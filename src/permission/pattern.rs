@@ -53,6 +53,12 @@ impl PathPattern {
                 text.len()
             ));
         }
+        if let Some(name) = leading_variable(text) {
+            let path = if name == "HOME" { "~/ for the home" } else { "the path itself" };
+            return Err(format!(
+                "a pattern knows no variables: `${name}` would be the name of a file; write {path}"
+            ));
+        }
         let (anchor, relative) = if let Some(rest) = text.strip_prefix("//") {
             (Some(PathBuf::from("/")), rest)
         } else if let Some(rest) = text.strip_prefix("~/") {
@@ -72,6 +78,7 @@ impl PathPattern {
         if relative.split('/').any(|part| part == "..") {
             return Err("`..` does not work in a pattern; write //absolute/path".to_owned());
         }
+        let relative = &without_double_slashes(relative);
         let floating = anchor.is_none() && !relative.trim_end_matches('/').contains('/');
         let relative = relative.strip_prefix("./").unwrap_or(relative).trim_end_matches('/');
         if relative.is_empty() {
@@ -287,6 +294,29 @@ impl DomainPattern {
     }
 }
 
+/// The name of the variable with which the pattern seems to begin: `$HOME` or `${HOME}`. Names of files
+/// that begin with a dollar sign have small letters.
+fn leading_variable(text: &str) -> Option<&str> {
+    let name = text.strip_prefix('$')?;
+    let is_letter = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let name = match name.strip_prefix('{') {
+        Some(name) => name.split('}').next()?,
+        None => name.split(|c: char| !is_letter(c) && !c.is_lowercase()).next()?,
+    };
+    (!name.is_empty() && name.chars().all(is_letter)).then_some(name)
+}
+
+/// The pattern with one slash for several, as the system reads a path.
+fn without_double_slashes(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c != '/' || !plain.ends_with('/') {
+            plain.push(c);
+        }
+    }
+    plain.strip_prefix('/').map(str::to_owned).unwrap_or(plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -328,6 +358,13 @@ mod tests {
             ("/docs", "/p/a/docs/x.md", false),
             ("//etc/**", "/etc/passwd", true),
             ("~/.ssh/**", "/h/.ssh/id", true),
+            ("secrets//key", "/p/secrets/key", true),
+            ("secrets///key", "/p/a/secrets/key", false),
+            (".//.env", "/p/.env", true),
+            ("/docs//x", "/p/docs/x", true),
+            ("///etc//passwd", "/etc/passwd", true),
+            ("~//.ssh//id", "/h/.ssh/id", true),
+            ("$lib/x", "/p/$lib/x", true),
             ("**", "/p/a", true),
             ("**", "/q/a", false),
         ] {
@@ -341,7 +378,7 @@ mod tests {
             let unknown = PathTarget { resolved: None, ..target };
             assert_ne!(pattern.restricts(&unknown, &starts), Restriction::No, "{pattern:?} {path}");
         }
-        for broken in ["", "/", "src/[", "../x", "~user/x", "!x"] {
+        for broken in ["", "/", "src/[", "../x", "~user/x", "!x", "$HOME/x", "${HOME}/x", "//"] {
             assert!(PathPattern::parse(broken, project, Some(home)).is_err(), "{broken}");
         }
         assert!(PathPattern::parse("~/x", project, None).is_err());
