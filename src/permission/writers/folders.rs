@@ -102,6 +102,7 @@ fn writer_commands<'a>(
         let at = if name == "git" { sub_command(words) } else { 0 };
         let call = WriterCommand {
             name: if at > 0 { git_command(words) } else { name },
+            is_git: at > 0,
             words: words.get(at + 1..).unwrap_or_default(),
             named: named.get(start + at..).unwrap_or_default(),
             bases,
@@ -121,6 +122,8 @@ struct ValueOption {
 /// A command from its arguments on.
 struct WriterCommand<'a> {
     name: &'a str,
+    /// The name is that of a sub-command of git.
+    is_git: bool,
     words: &'a [Word],
     named: &'a [NamedFiles],
     bases: &'a [PathBuf],
@@ -162,8 +165,20 @@ impl WriterCommand<'_> {
             "restore" if !is_index => self.paths(PathChange::Changed),
             "clean" if self.operands().is_empty() => self.each_base(PathChange::Changed),
             "clean" => self.paths(PathChange::Changed),
+            "stash" => self.stash_changes(),
             _ => Vec::new(),
         }
+    }
+
+    /// The paths that `git stash push` puts back; without one it names no file.
+    fn stash_changes(&self) -> Vec<(PathTarget, PathChange)> {
+        let skipped = match self.words.first() {
+            Some(word) if word.text == "push" => 1,
+            Some(word) if !word.literal || word.text.starts_with('-') => 0,
+            _ => return Vec::new(),
+        };
+        let named = self.named.get(skipped..).unwrap_or_default();
+        Self { words: &self.words[skipped..], named, ..*self }.paths(PathChange::Changed)
     }
 
     fn has(&self, letters: &[char], long: &str) -> bool {
@@ -369,6 +384,13 @@ impl WriterCommand<'_> {
 
     /// The option with a value in a word such as `-t`, `-rt`, `-rtDIR` or `--target=DIR`.
     fn parse_value_option(&self, word: &str) -> Option<ValueOption> {
+        if self.is_git {
+            // The values of others may count as paths.
+            let is_short = !word.starts_with("--") && word.starts_with('-') && word.ends_with('m');
+            let is_long = word.len() > 2 && "--message".starts_with(word);
+            let is_message = self.name == "stash" && (is_short || is_long);
+            return is_message.then_some(ValueOption { is_destination: false, is_joined: false });
+        }
         if let Some(long) = word.strip_prefix("--") {
             let (name, is_joined) =
                 long.split_once('=').map_or((long, false), |(it, _)| (it, true));

@@ -51,7 +51,14 @@ fn a_command_that_removes_or_moves_a_folder_edits_all_below_it() {
             "git checkout HEAD -- a",
             "git restore .",
             "git restore ':(icase)A'",
+            "git restore -WS a",
             "git clean -fdx",
+            "git stash push a",
+            "git stash push .",
+            "git stash push -- a",
+            "git stash push -k -m docs a",
+            "git stash -- a",
+            "git stash push ':!x'",
         ]);
         bench.allows([
             "rm -rf docs",
@@ -67,6 +74,11 @@ fn a_command_that_removes_or_moves_a_folder_edits_all_below_it() {
             "chmod a+x docs/keep",
             "git restore docs",
             "git restore --staged .",
+            "git stash",
+            "git stash -u",
+            "git stash push -m a",
+            "git stash push docs",
+            "git stash pop",
             "git checkout main",
             "git checkout -b new",
         ]);
