@@ -483,10 +483,12 @@ impl GivenOptions<'_> {
     }
 }
 
-/// The letters of `-abc`.
+/// The letters of `-abc`, with digits that are options among them: `-4f`.
 fn letters(word: &str) -> Option<String> {
-    let letters = word.strip_prefix('-').filter(|letters| !letters.is_empty())?;
-    letters.chars().all(|c| c.is_ascii_alphabetic()).then(|| letters.to_owned())
+    let letters = word.strip_prefix('-')?;
+    let is_cluster = letters.chars().all(|c| c.is_ascii_alphanumeric())
+        && letters.contains(|c: char| c.is_ascii_alphabetic());
+    is_cluster.then(|| letters.to_owned())
 }
 
 /// Whether the words name the same kind of thing: `secret`, `secrets`, `secret/x` and `pod,secret`.
