@@ -16,7 +16,7 @@ mod words;
 use code::DiffCode;
 pub use code::DiffFile;
 pub use parse::count_changes;
-use parse::{ChangedLine, DiffLineKind, DiffPosition, max_line_number, source_lines};
+use parse::{ChangedLine, DiffLineKind, DiffPosition, max_line_number};
 use words::{DiffRow, MAX_PAIRED_LINES, changed_words};
 
 /// Added lines that a cut diff shows at least, behind those that they replace.
@@ -72,7 +72,7 @@ fn render_diff(
     let mut code = DiffCode::new(file.filter(|_| theme.added_line.bg.is_some()));
     // Changed lines, held back until all that belong together are known.
     let mut block: Vec<DiffRow> = Vec::new();
-    let mut lines = source_lines(diff);
+    let mut lines = diff.lines();
     let most = limit.rows.saturating_add(2 * MAX_PAIRED_LINES);
     while let Some(line) = lines.next() {
         let kind = position.read(line);
@@ -334,7 +334,26 @@ mod tests {
         let whole = |line: &Line<'_>| line.to_string();
         let rendered: Vec<_> =
             whole_diff(diff, None, 40, &Theme::default()).iter().map(whole).collect();
-        assert_eq!(rendered, ["1 - old␍", "1 + new", "2 + ␛]0;rm -rf ~"]);
+        assert_eq!(rendered, ["1 - old␍+new", "1 + ␛]0;rm -rf ~"]);
+    }
+
+    #[test]
+    fn no_line_of_a_whole_diff_is_taken_for_the_name_of_a_file_or_a_hunk() {
+        let diff = "@@ -1,2 +1,4 @@\n a\r \r \r b\n+# x\r@@ -0,0 +0,0 @@ c\n+++ d()\n index = e\n--- f\n\
+                    +++ g\n";
+        let whole = |line: &Line<'_>| line.to_string();
+        let rendered: Vec<_> =
+            whole_diff(diff, None, 40, &Theme::default()).iter().map(whole).collect();
+        let expected = [
+            "1   a␍ ␍ ␍ b",
+            "2 + # x␍@@ -0,0 +0,0 @@ c",
+            "3 + ++ d()",
+            "4   index = e",
+            "--- f",
+            "+++ g",
+        ];
+        assert_eq!(rendered, expected);
+        assert_eq!(count_changes(diff), (2, 0));
     }
 
     #[test]

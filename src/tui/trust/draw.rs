@@ -11,7 +11,7 @@ use super::{TrustDialog, TrustItem, TrustQuestion};
 use crate::protocol::{escaped_lines, printable};
 use crate::tui::format::count;
 use crate::tui::paint::{frame as draw_box, paint_ground, put};
-use crate::tui::text::{reveal_line, wrap_hanging, wrap_text};
+use crate::tui::text::{reveal_line, wrap_text, wrap_written};
 use crate::tui::theme::Theme;
 
 /// Maximum width, in cells: longer lines are hard to read.
@@ -25,8 +25,8 @@ const NARROW_WIDTH: u16 = 50;
 
 pub(super) const TITLE: &str = "trust this project?";
 
-/// Stands before each further row of a path, so that none looks like an item or an answer.
-const HANGING: &str = "  ";
+/// Cells of the numbers of lines, beside which no row begins.
+const NUMBER_CELLS: usize = 5;
 
 /// Introduces the user's own entries.
 const OWN_ENTRIES_INTRO: &str = "Your own hooks and servers below would start in this project, whose files can change what they run. Until you trust it, each starts in an empty folder:";
@@ -105,7 +105,7 @@ pub(super) fn head(asking: &TrustDialog<'_>, room: u16, theme: &Theme) -> Vec<Li
             "It has changed since you trusted it. These settings are new and stay off until you trust them:"
         }
     };
-    let mut lines = path_rows(&question.root, room, theme.accent);
+    let mut lines = path_rows(&question.root, room, theme.accent, theme);
     lines.extend(wrap_text(why, room, theme.text));
     lines.push(Line::default());
     lines
@@ -129,15 +129,16 @@ fn group_by_file(things: &[TrustItem], room: u16, theme: &Theme) -> Vec<Line<'st
     let mut last = None;
     for thing in things {
         if last != Some(&thing.file) {
-            lines.extend(path_rows(&thing.file, room, theme.dim));
+            lines.extend(path_rows(&thing.file, room, theme.dim, theme));
             last = Some(&thing.file);
         }
-        let mut start = Line::from(Span::styled(format!("{:>5}  ", thing.line), theme.dim));
-        let rest = Line::from(" ".repeat(7));
+        let number = format!("{:>NUMBER_CELLS$}  ", thing.line);
+        let mut start = Line::from(Span::styled(number, theme.dim));
+        let rest = continued(NUMBER_CELLS, theme);
         for text in escaped_lines(&thing.what) {
             let text = Line::styled(escape_line(text), theme.text);
-            lines.extend(wrap_hanging(&text, room, &start, &rest));
-            start = rest.clone();
+            lines.extend(wrap_written(&text, room, &start, &rest, theme.dim));
+            start = Line::from(" ".repeat(NUMBER_CELLS + 2));
         }
     }
     lines
@@ -179,9 +180,14 @@ pub(super) fn answers(
 }
 
 /// The rows of a path.
-fn path_rows(path: &str, room: u16, style: Style) -> Vec<Line<'static>> {
+fn path_rows(path: &str, room: u16, style: Style, theme: &Theme) -> Vec<Line<'static>> {
     let path = Line::styled(escape_line(path), style);
-    wrap_hanging(&path, room, &Line::default(), &Line::raw(HANGING))
+    wrap_written(&path, room, &Line::default(), &continued(0, theme), theme.dim)
+}
+
+/// What stands before a row that continues a line, and before no other, behind so many blanks.
+fn continued(blanks: usize, theme: &Theme) -> Line<'static> {
+    Line::styled(format!("{}{} ", " ".repeat(blanks), theme.glyphs.continued), theme.dim)
 }
 
 /// Escapes a text into one line without hidden characters or terminal controls.

@@ -11,21 +11,13 @@ pub(super) struct ChangedLine<'a> {
 pub fn count_changes(diff: &str) -> (usize, usize) {
     let mut position = DiffPosition::default();
     let (mut added, mut removed) = (0, 0);
-    for line in source_lines(diff) {
+    for line in diff.lines() {
         if let DiffLineKind::Change(change) = position.read(line) {
             added += usize::from(change.sign == '+');
             removed += usize::from(change.sign == '-');
         }
     }
     (added, removed)
-}
-
-/// The lines of a diff. A lone carriage return also ends a line, as in the tools that write diffs;
-/// otherwise an added line could pass as part of the removed one before it. It is kept, so that it
-/// is rendered.
-pub(super) fn source_lines(diff: &str) -> impl Iterator<Item = &str> + Clone {
-    let lines = diff.lines();
-    lines.flat_map(|line| line.split_inclusive('\r').chain(line.is_empty().then_some("")))
 }
 
 /// The kind of a line in a diff.
@@ -56,12 +48,10 @@ impl DiffPosition {
             return DiffLineKind::Hunk { first: self.hunks == 1 };
         }
         if self.old_left == 0 && self.new_left == 0 {
-            let head =
-                ["diff ", "index ", "--- ", "+++ "].iter().any(|word| line.starts_with(word));
-            return if head || self.hunks == 0 {
-                DiffLineKind::Nothing
-            } else {
-                DiffLineKind::Note
+            // Names of files stand only before the first hunk: after it, nothing is left out.
+            return match self.hunks {
+                0 => DiffLineKind::Nothing,
+                _ => DiffLineKind::Note,
             };
         }
         let (sign, text) = match line.chars().next() {
