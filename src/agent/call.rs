@@ -7,6 +7,7 @@ use std::time::Instant;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use super::call_order::CallOrder;
 use super::run::AgentRun;
 use crate::protocol::{Access, Span, ToolUseId};
 use crate::tool::{InvalidInput, PreparedCall, SoftKind, Tool, ToolError};
@@ -18,6 +19,8 @@ pub(super) struct CallContext<'a> {
     pub run: &'a AgentRun<'a>,
     /// Ends all calls of the message.
     pub cancel: &'a CancellationToken,
+    /// The order of the calls of the message.
+    pub order: &'a CallOrder,
 }
 
 /// One call, as the model wrote it or as a hook or the user changed it.

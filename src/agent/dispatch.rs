@@ -12,10 +12,10 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use tokio::sync::OwnedMutexGuard;
-use tokio_util::sync::CancellationToken;
 use tracing::{Level, enabled};
 
 use super::call::{CallContext, CallNotes, ToolCall, ValidCall};
+use super::call_order::CallOrder;
 use super::call_result::{
     block_size, error_outcome, fill_empty, first_text, head, panic_error, status,
 };
@@ -57,7 +57,8 @@ struct CallPermission {
 }
 
 impl Agent {
-    /// Runs all calls at once, as many as the budget allows. A fatal error in one cancels the
+    /// Runs all calls at once, as many as the budget allows; those that change files keep their
+    /// places. A fatal error in one cancels the
     /// others; each still gets its result.
     pub(super) async fn dispatch(
         &self,
@@ -76,9 +77,11 @@ impl Agent {
         let notes: Vec<CallNotes> = notes.collect();
         // A hook on the batch runs after the last call.
         let running = AtomicUsize::new(calls.len() + usize::from(kept.is_some()));
+        let order = CallOrder::default();
+        let at = CallContext { span: self.setup.span, run, cancel: &batch, order: &order };
         let answers = calls.into_iter().zip(&notes).map(|(call, notes)| {
             let refused = short.as_ref().filter(|_| call.order >= fit);
-            self.run_call(call, refused, run, &batch, &running, notes)
+            self.run_call(call, refused, at, &running, notes)
         });
         let answers = join_all(answers).await;
         let mut fatal = None;
@@ -88,7 +91,6 @@ impl Agent {
         });
         let mut results: Vec<_> = results.collect();
         if let Some(calls) = kept.filter(|calls| !calls.is_empty()) {
-            let at = CallContext { span: self.setup.span, run, cancel: &batch };
             self.after_batch(&calls, &notes, &mut results, at).await;
         }
         BatchResults { results, fatal }
@@ -115,8 +117,7 @@ impl Agent {
         &self,
         call: ToolCall,
         refused: Option<&BudgetExhausted>,
-        run: &AgentRun<'_>,
-        batch: &CancellationToken,
+        message: CallContext<'_>,
         running: &AtomicUsize,
         notes: &CallNotes,
     ) -> (ContentBlock, Option<(Failure, String)>) {
@@ -126,7 +127,8 @@ impl Agent {
         let in_bytes = input.len();
         let input = enabled!(Level::DEBUG).then_some(input);
         let began = Instant::now();
-        let at = CallContext { span, run, cancel: batch };
+        let at = CallContext { span, ..message };
+        let CallContext { run, cancel: batch, .. } = at;
         // A panic is a bug of ours: it ends the run, not the program.
         let answer = AssertUnwindSafe(self.check_and_run(call, refused, at, notes)).catch_unwind();
         let answer = answer.await.unwrap_or_else(|panic| Err(panic_error(panic.as_ref())));
@@ -201,6 +203,12 @@ impl Agent {
         }
         let valid = self.prepare_call(call)?;
         notes.keep_file(&valid);
+        let place = at.order.place(&valid.access);
+        tokio::select! {
+            biased;
+            () = at.cancel.cancelled() => return Err(cancelled_error()),
+            () = place.turn() => {}
+        }
         let (valid, feedback) = self.before_call(valid, at).await?;
         let answer = match self.permit(valid, &feedback, at).await {
             Ok((valid, permission)) => {
@@ -353,7 +361,7 @@ impl Agent {
         at: CallContext<'_>,
         notes: &CallNotes,
     ) -> Result<ToolOutcome, ToolError> {
-        let CallContext { span, run, cancel } = at;
+        let CallContext { span, run, cancel, .. } = at;
         let concurrency = &self.setup.concurrency;
         // A call that only waits for other work must not keep a permit from it.
         let permit = match valid.prepared.only_waits() {

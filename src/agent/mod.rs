@@ -14,6 +14,7 @@ use crate::protocol::{
 
 mod call;
 mod call_ids;
+mod call_order;
 mod call_result;
 pub mod compact;
 mod concurrency;
