@@ -276,7 +276,7 @@ fn wrap_content(
 ) -> WrappedContent {
     let mut lines = Vec::new();
     if !fits_title(question, width.saturating_add(4), context.spoken) {
-        lines.extend(plain_lines(&sentence(question), width, theme.text));
+        lines.extend(side_lines(&sentence(question), width, theme.text, theme));
     }
     if let Some(asked) = UserQuestion::from_input(&question.input)
         && let Access::AskUser { .. } = question.access
@@ -329,8 +329,8 @@ fn wrap_content(
     lines.extend(diff);
     let call = lines.len();
     for warning in &question.warnings {
-        let warning = format!("! {}", reveal_line(warning));
-        lines.extend(plain_lines(&warning, width, theme.question));
+        let warning = format!("! {warning}");
+        lines.extend(side_lines(&warning, width, theme.question, theme));
     }
     lines.extend(reason_lines(question, context, width, theme));
     WrappedContent { lines, call, changes }
@@ -386,23 +386,22 @@ fn reason_lines(
     let task = context.task.map(|task| format!("task: {}", unjoined(task)));
     let parts = [cwd, Some(question.reason.clone()), task];
     let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    plain_lines(&reveal_line(&words), width, theme.dim)
+    side_lines(&words, width, theme.dim, theme)
 }
 
 /// The content for a call too large to show.
 fn too_large_content(question: &Question, width: u16, theme: &Theme) -> WrappedContent {
     let cut = |text: &str| text.chars().take(MAX_SIDE_TEXT).collect::<String>();
-    let mut lines = plain_lines(&cut(&sentence(question)), width, theme.text);
+    let mut lines = side_lines(&cut(&sentence(question)), width, theme.text, theme);
     let words = "This call is too large to show, with more than 1 MB or 50,000 lines, so it cannot be allowed here. \
                  Say no, and ask for smaller steps.";
     lines.extend(wrap_text(words, width, theme.question));
     let call = lines.len();
     for warning in question.warnings.iter().take(3) {
-        let warning = format!("! {}", reveal_line(&cut(warning)));
-        lines.extend(plain_lines(&warning, width, theme.question));
+        let warning = format!("! {}", cut(warning));
+        lines.extend(side_lines(&warning, width, theme.question, theme));
     }
-    let why = reveal_line(&cut(&question.reason));
-    lines.extend(plain_lines(&why, width, theme.dim));
+    lines.extend(side_lines(&cut(&question.reason), width, theme.dim, theme));
     WrappedContent { lines, call, changes: (0, 0) }
 }
 
@@ -415,7 +414,8 @@ fn preview_lines(
 ) -> Vec<Line<'static>> {
     let lines = whole_diff(preview, file, width, theme);
     if lines.is_empty() && !preview.trim().is_empty() {
-        return plain_lines(preview, width, theme.text);
+        let rows = |line| call_rows(&Line::styled(line, theme.text), width, theme);
+        return printable(preview).lines().flat_map(rows).collect();
     }
     lines
 }
@@ -450,8 +450,19 @@ fn pretty_value(value: &Value) -> String {
 /// Wraps one line of a call behind a margin, where a sign stands beside each further row. No text
 /// of a call is in the margin, so no line of it can look like such a row, or a row like a line.
 fn call_rows(line: &Line<'_>, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let sign = Span::styled(format!("{} ", theme.glyphs.continued), theme.dim);
-    wrap_written(line, width, &Line::raw("  "), &sign.into(), theme.dim)
+    wrap_written(line, width, &Line::raw("  "), &continued(theme), theme.dim)
+}
+
+/// Wraps a line beside a call: who wants it, a warning, or the reason. The sign beside each further row
+/// tells it from a line, wherever a path in it wraps.
+fn side_lines(text: &str, width: u16, style: Style, theme: &Theme) -> Vec<Line<'static>> {
+    let line = Line::styled(reveal_line(text), style);
+    wrap_written(&line, width, &Line::default(), &continued(theme), theme.dim)
+}
+
+/// Stands before a row that continues a line.
+fn continued(theme: &Theme) -> Line<'static> {
+    Span::styled(format!("{} ", theme.glyphs.continued), theme.dim).into()
 }
 
 /// Returns the column of the sign beside a row that continues a line.

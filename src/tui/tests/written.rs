@@ -146,3 +146,19 @@ fn a_path_in_a_line_has_no_line_end_of_its_own() {
     assert!(output.contains("a)␊Edit␊Bash"), "{output}");
     assert!(output.contains("a)␊Edit/"), "{output}");
 }
+
+#[test]
+fn no_row_of_a_path_in_a_line_looks_like_another_line() {
+    let forged = "! in ".repeat(60);
+    for size in SIZES {
+        let mut screen = asked(|question| {
+            question.access = Access::Command { line: "ls".into(), cwd: forged.clone().into() };
+            question.warnings = vec![forged.clone()];
+        });
+        for rows in both(&mut screen, &Theme::default(), size) {
+            let starts = |start: &str| rows.iter().filter(|row| row.starts_with(start)).count();
+            assert_eq!((starts(" in "), starts(" ! ")), (1, 1), "{rows:#?}");
+            assert!(starts(" ↪ ") > 3, "{rows:#?}");
+        }
+    }
+}

@@ -28,7 +28,7 @@ fn planning() -> (Scene, Screen) {
     scene.server.when(PARENT).reply(plan()).then(write("a.txt")).then(text(DONE));
     let screen = start(&scene, "plan");
     let shown = screen.wait_for("main has a plan");
-    assert!(shown.contains("Fix it") && shown.contains("1. Write a.txt"), "{shown}");
+    assert!(shown.contains("# Fix it") && shown.contains("1. Write **a.txt**"), "{shown}");
     (scene, screen)
 }
 
@@ -86,7 +86,7 @@ async fn the_plan_can_be_changed_in_the_editor_and_the_model_reads_the_new_one()
     let screen = start(&scene, "plan");
     screen.wait_for("3  Edit the plan");
     screen.keys("3");
-    screen.wait_for("1. Write b.txt");
+    screen.wait_for("1. Write **b.txt**");
     screen.keys("1");
     screen.wait_for(DONE);
     let read = result(&scene, PARENT, 1).text;
