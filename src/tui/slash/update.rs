@@ -229,13 +229,12 @@ fn rename(model: &mut TuiModel, argument: &str, effects: &mut Vec<ScreenEffect>)
     let Some(session) = stored_session(model, NOTHING_TO_NAME) else { return };
     if argument.is_empty() {
         let name = model.session.name.clone();
-        let draft = format!("/rename {}", name.as_deref().unwrap_or_default());
-        model.composer.replace(&draft);
+        model.composer.replace(&format!("/rename {}", name.as_deref().unwrap_or_default()));
         draft::edited(model, effects);
-        return match name {
-            Some(_) => model.say_while(NoticeCause::Draft, "/rename - removes the name"),
-            None => {}
-        };
+        if name.is_some() {
+            model.say_while(NoticeCause::Draft, "/rename - removes the name");
+        }
+        return;
     }
     let name = if argument == NO_NAME { String::new() } else { argument.to_owned() };
     let result = Ok(None);

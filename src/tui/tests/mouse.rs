@@ -153,7 +153,7 @@ fn redraw(screen: &mut TestScreen, view: &mut View) {
 
 #[test]
 fn a_selection_held_beside_its_area_scrolls_and_keeps_what_leaves_the_screen() {
-    for (x, name) in [(5, "main"), (80, "pane")] {
+    for (x, name) in [(5, "main"), (75, "pane")] {
         let (mut screen, mut view) = numbered();
         let numbers = |text: &str| -> Vec<usize> {
             let words = text.lines().filter_map(|line| line.split(&format!("{name} ")).nth(1));
