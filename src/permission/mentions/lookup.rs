@@ -169,6 +169,10 @@ impl<'a> FileLookup<'a> {
         }
         let written = expand_home(word.text.trim_matches('"'), self.home);
         self.parts(&written.chars().map(Piece::Char).collect::<Vec<_>>(), &mut files);
+        if written != word.text {
+            // Quoted, it is a name as it stands.
+            self.parts(&word.text.chars().map(Piece::Char).collect::<Vec<_>>(), &mut files);
+        }
         for text in self.texts(word) {
             if text.contains(&Piece::Limit) {
                 files.unbounded = true;
@@ -326,9 +330,9 @@ impl<'a> FileLookup<'a> {
         let Some(text) = text.iter().map(char).collect::<Option<String>>() else { return };
         let Some(at) = text.to_ascii_lowercase().find("file:") else { return };
         let url = text.get(at..).and_then(|text| Url::parse(text).ok());
-        let path = url.and_then(|mut url| {
-            url.set_host(None).ok()?;
-            url.to_file_path().ok()
+        // A program may take any host for this machine.
+        let path = url.and_then(|url| {
+            Url::parse(&format!("file://{}", url.path())).ok()?.to_file_path().ok()
         });
         if let Some(path) = path {
             self.target(Path::new("/"), &path, &mut files.targets);

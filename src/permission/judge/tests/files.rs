@@ -317,3 +317,22 @@ fn an_output_that_is_read_is_a_doubt_for_rules_about_reading() {
         assert_ne!(bench.bash(line), Allow, "{line}");
     }
 }
+
+#[test]
+fn a_quoted_sign_of_the_home_is_a_name_as_it_stands() {
+    let bench = JudgeFixture::new().deny("Read(.env)").deny("Edit(/src/gen.c)").allow("Bash(rm:*)");
+    for folder in ["~", "$HOME", "\"", "~x"] {
+        fs::create_dir_all(bench.root.join("project").join(folder)).unwrap();
+    }
+    bench.denies([
+        r#"cat "~/../.env""#,
+        r"cat \~/../.env",
+        r"cat '$HOME/../.env'",
+        r#"head '"/../.env'"#,
+        r"cat '~x/../.env'",
+        r#"rm "~/../src/gen.c""#,
+        "curl file://127.0.0.1$PWD/.env",
+    ]);
+    let address = format!("curl file://127.0.0.1{}/project/.env", bench.root.display());
+    bench.denies([&*address]);
+}
