@@ -7,6 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::sanitize::{reveal, sanitize};
 use super::wrap::{Indent, StyledRuns, WrapMode};
+use super::written::wrap_written;
 use crate::tui::theme::{Theme, on_ground};
 
 mod code;
@@ -16,7 +17,7 @@ mod words;
 use code::DiffCode;
 pub use code::DiffFile;
 pub use parse::count_changes;
-use parse::{ChangedLine, DiffLineKind, DiffPosition, max_line_number};
+use parse::{ChangedLine, DiffLineKind, DiffPosition, max_line_number, source_lines};
 use words::{DiffRow, MAX_PAIRED_LINES, changed_words};
 
 /// Added lines that a cut diff shows at least, behind those that they replace.
@@ -72,7 +73,7 @@ fn render_diff(
     let mut code = DiffCode::new(file.filter(|_| theme.added_line.bg.is_some()));
     // Changed lines, held back until all that belong together are known.
     let mut block: Vec<DiffRow> = Vec::new();
-    let mut lines = diff.lines();
+    let mut lines = source_lines(diff);
     let most = limit.rows.saturating_add(2 * MAX_PAIRED_LINES);
     while let Some(line) = lines.next() {
         let kind = position.read(line);
@@ -95,7 +96,16 @@ fn render_diff(
                 }
             }
             DiffLineKind::Note => {
-                out.push(Line::styled(clean(line), theme.dim));
+                let note = Line::styled(clean(line), theme.dim);
+                match canvas.as_written {
+                    true => {
+                        let sign = format!("{} ", theme.glyphs.continued);
+                        let rest = Line::styled(sign, theme.dim);
+                        let none = Line::default();
+                        out.extend(wrap_written(&note, canvas.width, &none, &rest, theme.dim));
+                    }
+                    false => out.push(note),
+                }
                 ends.push(out.len());
             }
             DiffLineKind::Change(ChangedLine { sign, number, text }) => {
@@ -335,6 +345,16 @@ mod tests {
         let rendered: Vec<_> =
             whole_diff(diff, None, 40, &Theme::default()).iter().map(whole).collect();
         assert_eq!(rendered, ["1 - old␍+new", "1 + ␛]0;rm -rf ~"]);
+    }
+
+    #[test]
+    fn a_carriage_return_at_the_end_is_seen_where_some_lines_have_none() {
+        let whole = |diff: &str| -> Vec<String> {
+            let lines = whole_diff(diff, None, 40, &Theme::default());
+            lines.iter().map(ToString::to_string).collect()
+        };
+        assert_eq!(whole("@@ -1 +1 @@\n-a\n+a\r\n"), ["1 - a", "1 + a␍"]);
+        assert_eq!(whole("@@ -1 +1 @@\n-a\r\n+b\r\n"), ["1 - a", "1 + b"]);
     }
 
     #[test]

@@ -7,11 +7,23 @@ pub(super) struct ChangedLine<'a> {
     pub text: &'a str,
 }
 
+/// The lines of a diff. A carriage return at the end belongs to the line end if all lines of the file have
+/// one; else it is a part of what differs.
+pub(super) fn source_lines(diff: &str) -> impl Iterator<Item = &str> + Clone {
+    let is_content = |line: &&str| line.starts_with(['+', '-', ' ']);
+    let mut content = diff.split_terminator('\n').filter(is_content);
+    let is_part = content.any(|line| !line.ends_with('\r'));
+    diff.split_terminator('\n').map(move |line| match is_part {
+        true => line,
+        false => line.strip_suffix('\r').unwrap_or(line),
+    })
+}
+
 /// Counts the added and the removed lines of a unified diff.
 pub fn count_changes(diff: &str) -> (usize, usize) {
     let mut position = DiffPosition::default();
     let (mut added, mut removed) = (0, 0);
-    for line in diff.lines() {
+    for line in source_lines(diff) {
         if let DiffLineKind::Change(change) = position.read(line) {
             added += usize::from(change.sign == '+');
             removed += usize::from(change.sign == '-');
