@@ -88,6 +88,7 @@ impl LinearScreen {
         width: u16,
         occasion: Occasion,
     ) -> LinearFrame {
+        let columns = width;
         let (width, height) = Self::size(width);
         let rows = self.draw_aside(model, view, Rect::new(0, 0, width, height));
         let mut speech = Speech::default();
@@ -118,7 +119,7 @@ impl LinearScreen {
                 speech.take_back(row);
             }
         }
-        LinearFrame { lines: speech.into_lines(), prompt }
+        LinearFrame { lines: speech.into_lines(columns), prompt }
     }
 
     /// Whether a question that was said waits for its answer. Nothing is said beside it: what others

@@ -1,6 +1,8 @@
 //! The lines to say: what others wrote is indented, so none of it passes for a line of ours.
 
-use crate::tui::text::sanitize;
+use ratatui::text::Line;
+
+use crate::tui::text::{sanitize, width, wrap_hanging};
 
 /// Stands before what others wrote. No heading, item or answer has it.
 pub(super) const INDENT: &str = "  ";
@@ -42,7 +44,17 @@ impl Speech {
         self.lines.pop_if(|last| last == line);
     }
 
-    pub fn into_lines(self) -> Vec<String> {
-        self.lines
+    /// The lines for a terminal of this width. It must not wrap them itself: what follows would begin
+    /// at the edge, as only lines of ours do.
+    pub fn into_lines(self, columns: u16) -> Vec<String> {
+        let (none, rest) = (Line::default(), Line::raw(INDENT));
+        let rows = |line: String| match width(&line) <= usize::from(columns) {
+            true => vec![line],
+            false => wrap_hanging(&Line::raw(line), columns, &none, &rest)
+                .iter()
+                .map(Line::to_string)
+                .collect(),
+        };
+        self.lines.into_iter().flat_map(rows).collect()
     }
 }

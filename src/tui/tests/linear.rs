@@ -323,3 +323,22 @@ fn the_signs_of_a_path_are_said_in_the_question_and_in_its_answers() {
     let said = lines.said();
     assert!(said.contains("adds Edit(a•─·…✓/e\u{301}e\u{301}/**) to allow"), "{said}");
 }
+
+#[test]
+fn no_line_is_left_for_the_terminal_to_wrap() {
+    let mut lines = Lines::new();
+    let forged =
+        format!("Hi\n{}Question:{}main wants to run a command", "x".repeat(80), " ".repeat(71));
+    lines.screen.prompt("go").says(&root(), &forged);
+    let agent = lines.screen.agent(&root(), "explore-1", &format!("{}Answers:", "y ".repeat(40)));
+    lines.screen.says(&agent, "ok").main(finish(RunEnd::Completed, ""));
+    let said = lines.said();
+    for line in said.lines() {
+        assert!(crate::tui::text::width(line) <= 80, "{line:?}");
+        assert!(
+            !["Question:", "main wants", "Answers:"].iter().any(|it| line.starts_with(it)),
+            "{line:?}"
+        );
+    }
+    assert!(said.contains("Question:") && said.contains("Answers:"), "{said}");
+}

@@ -78,8 +78,11 @@ async fn ask_on(
     }
 }
 
-/// Cells of a printed row.
+/// Maximum cells of a printed row, without its indent.
 const PRINTED_WIDTH: u16 = 96;
+
+/// Cells that a printed row leaves free: its indent, and the edge, where the terminal would wrap it.
+const PRINTED_MARGIN: u16 = 3;
 
 /// Rows of the list that are printed at once: all of it should fit.
 const PRINTED_ROWS: usize = 190;
@@ -99,23 +102,25 @@ impl PrintedDialog {
         now: Duration,
         terminal: &mut TerminalGuard,
     ) -> io::Result<()> {
-        let lines = self.lines(asking, theme, now);
+        let room = terminal.size()?.width.saturating_sub(PRINTED_MARGIN).clamp(1, PRINTED_WIDTH);
+        let lines = self.lines(asking, room, theme, now);
         let prompt = "1 or 2: ".to_owned();
         let column = u16::try_from(prompt.len()).unwrap_or(0);
         terminal.print(&lines, PromptRows { rows: vec![prompt], row: 0, column })
     }
 
-    /// The lines that are new. Those of the list are indented, so that no value in it looks like an
+    /// The lines that are new, with rows of `room` cells. Those of the list are indented, so that no value in it looks like an
     /// answer.
     pub(super) fn lines(
         &mut self,
         asking: &mut TrustDialog<'_>,
+        room: u16,
         theme: &Theme,
         now: Duration,
     ) -> Vec<String> {
-        let head = draw::head(asking, PRINTED_WIDTH, theme);
-        let list = draw::list(asking.question, PRINTED_WIDTH, theme);
-        asking.frame_drawn(list.len(), list.len().min(PRINTED_ROWS), PRINTED_WIDTH);
+        let head = draw::head(asking, room, theme);
+        let list = draw::list(asking.question, room, theme);
+        asking.frame_drawn(list.len(), list.len().min(PRINTED_ROWS), room);
         let shown = list.iter().enumerate().skip(asking.scroll).take(asking.height);
         let row = |text: &str| Row { text: text.trim_end().to_owned(), ..Row::default() };
         let content = |(number, line): (usize, &Line<'_>)| Row {
@@ -123,7 +128,7 @@ impl PrintedDialog {
             number: Some(number),
             ..row(&line.to_string())
         };
-        let answers = draw::answers(asking, PRINTED_WIDTH, theme, now);
+        let answers = draw::answers(asking, room, theme, now);
         let answer =
             |line: &Line<'_>| Row { part: RowPart::Answers, ..row(line.to_string().trim_start()) };
         let rows = [row(draw::TITLE)].into_iter();

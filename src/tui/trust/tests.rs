@@ -197,10 +197,10 @@ fn printed(question: &TrustQuestion) -> Vec<String> {
     let mut asking = TrustDialog { printed: true, ..TrustDialog::new(question) };
     let mut aside = ask::PrintedDialog::default();
     let now = Duration::from_secs(2);
-    let mut said = aside.lines(&mut asking, &Theme::no_color(), now);
+    let mut said = aside.lines(&mut asking, 96, &Theme::no_color(), now);
     for _ in 0..20 {
         press(&mut asking, KeyCode::PageDown, 2);
-        said.extend(aside.lines(&mut asking, &Theme::no_color(), now));
+        said.extend(aside.lines(&mut asking, 96, &Theme::no_color(), now));
     }
     assert!(asking.seen_all);
     said
