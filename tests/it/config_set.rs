@@ -93,8 +93,10 @@ async fn a_project_may_only_be_given_what_it_may_set() {
         scene.world.read(".caliban/config.toml"),
         "[permissions]\ndeny = [\"Bash(rm:*)\"]\n"
     );
-    set(&scene, &[&in_project[..], &["tui.panes", "rows"]].concat()).await.assert_code(0);
-    let run = set(&scene, &["tui.panes", "below"]).await;
+    set(&scene, &[&in_project[..], &["subagents.max_children_per_agent", "2"]].concat())
+        .await
+        .assert_code(0);
+    let run = set(&scene, &["subagents.max_children_per_agent", "3"]).await;
     let hint = "Here, .caliban/config.toml:5 takes precedence.";
     assert!(run.assert_code(0).stdout.contains(hint), "{run}");
 }

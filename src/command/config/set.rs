@@ -54,12 +54,19 @@ fn check(
     }
 }
 
+/// Lists of which the entries of all files count.
+const ADDED_LISTS: [&str; 4] =
+    ["permissions.additional_dirs", "permissions.allow", "permissions.ask", "permissions.deny"];
+
 /// Names the file, and what takes precedence over it here.
 fn report(setup: &Setup, key: &str, file: &ConfigFile) -> CommandReport {
     let mut text = format!("Set {key} in {}.\n", printable_path(&file.shown));
     match setup.loaded.origins.get(key) {
         Origin::File { path, .. } if *path == file.shown => {}
         Origin::BuiltIn => {}
+        other if ADDED_LISTS.contains(&key) => {
+            text.push_str(&format!("Here, the entries of {other} count besides.\n"));
+        }
         higher => text.push_str(&format!("Here, {higher} takes precedence.\n")),
     }
     CommandReport::text(printable(&text))
