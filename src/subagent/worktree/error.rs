@@ -69,19 +69,19 @@ pub enum WorkError {
     )]
     Unmerged,
     #[error(
-        "nothing has changed: there are conflicts in {}; its work is the commit {commit} now, which \
-         `git merge {commit}` merges by hand",
+        "nothing has changed: there are conflicts in {}; its work is the commit {commit} now: commit your own \
+         changes, and `git merge {commit}` merges it by hand",
         named(files)
     )]
     Conflict { files: Vec<String>, commit: String },
     #[error(
         "nothing has changed: {path} is a repository of its own; its work is the commit {commit} \
-         now, which `git merge {commit}` merges by hand"
+         now: commit your own changes, and `git merge {commit}` merges it by hand"
     )]
     NestedRepository { path: String, commit: String },
     #[error(
-        "nothing has changed: {said}; its work is the commit {commit} now, which \
-         `git merge {commit}` merges by hand"
+        "nothing has changed: {said}; its work is the commit {commit} now: commit your own \
+         changes, and `git merge {commit}` merges it by hand"
     )]
     NotApplied { said: String, commit: String },
     #[error(

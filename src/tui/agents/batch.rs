@@ -98,7 +98,7 @@ fn short_head(group: AgentGroup<'_>) -> Line<'static> {
     ])
 }
 
-/// `Tab opens them · /agents resumes what ended early · /agents merges their work`.
+/// `Tab opens them · /agents resumes what ended early · /agents shows their work`.
 fn hint(group: AgentGroup<'_>) -> Option<Line<'static>> {
     let opens = if group.agents.len() == 1 { "opens it" } else { "opens them" };
     let opens = group.model.keymap.hint(KeyContext::Prompt, Action::Next, opens);
@@ -111,14 +111,15 @@ fn hint(group: AgentGroup<'_>) -> Option<Line<'static>> {
     };
     let resumes = group.agents.iter().any(|agent| failed(agent));
     let resumes = resumes.then(|| "/agents resumes what ended early".to_owned());
-    let works = agents_with_work(group).then(|| "/agents merges their work".to_owned());
+    let works = agents_with_work(group).then(|| "/agents shows their work".to_owned());
     let words: Vec<String> = opens.into_iter().chain(resumes).chain(works).collect();
     let words = format!("  {}", words.join(" · "));
     (!words.trim().is_empty()).then(|| Line::styled(words, group.painter.theme.dim))
 }
 
 fn agents_with_work(group: AgentGroup<'_>) -> bool {
-    group.agents.iter().any(|agent| agent.has_work())
+    let mut now = group.agents.iter().filter_map(|agent| group.model.agents.get(&agent.path));
+    now.any(AgentState::has_work)
 }
 
 /// `⠹ 3 agents      ⚑ agent 2 needs you`, or `▪ 3 agents · ✓ 2 ⊘ 1 · 2:10 · 30k · $0.11`.

@@ -2,6 +2,7 @@
 
 use crossterm::event::KeyEvent;
 
+use crate::tui::agents::list::rows::ListRow;
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::agents::picker::update as agent_picker;
 use crate::tui::composer::TextBuffer;
@@ -9,7 +10,7 @@ use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, step_selection};
-use crate::tui::page::update as page;
+use crate::tui::page::{Page, update as page};
 use crate::tui::picker::update as picker;
 use crate::tui::reader::update as reader;
 
@@ -77,6 +78,11 @@ pub fn leave(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
             agent_list::end_filter(model, row.as_ref());
         }
         Some(Overlay::Reader(_)) => reader::close(model, effects),
+        Some(Overlay::Page(Page { work: Some(work), .. })) => {
+            let row = ListRow::Agent(work.agent.clone());
+            agent_list::open(model, effects);
+            agent_list::keep_selected(model, &row);
+        }
         _ => model.overlay = None,
     }
 }

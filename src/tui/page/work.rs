@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::protocol::{AgentPath, MergedWork, WorkingTreeChanges};
+use crate::protocol::{AgentPath, MergedWork, NoticeLevel, WorkingTreeChanges};
 use crate::tui::format::count;
 use crate::tui::host::HostRequest;
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::page::{Page, PageBody, PageLine, WorkPage};
+use crate::tui::transcript::ItemKind;
 
 /// Opens the page and requests the changes. Does nothing for an agent without a worktree.
 pub fn open(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
@@ -99,12 +100,12 @@ pub fn merged(model: &mut TuiModel, path: &AgentPath, result: Result<MergedWork,
     match result {
         Ok(MergedWork { files, commit }) => {
             forget(model, path);
-            model.say(match files {
-                0 => format!("your files had all of {label}'s work · kept as {commit}"),
-                _ => {
-                    format!("merged {} of {label} · /diff · kept as {commit}", count(files, "file"))
-                }
-            });
+            let done = match files {
+                0 => format!("your files had all of the work of {label}"),
+                _ => format!("merged {} of {label}", count(files, "file")),
+            };
+            note(model, format!("{done}: its files are kept as the commit {commit}"));
+            model.say(format!("{done} · /diff"));
         }
         Err(why) => say_failure(model, &format!("{label} · not merged"), why),
     }
@@ -116,17 +117,24 @@ pub fn discarded(model: &mut TuiModel, path: &AgentPath, result: Result<String, 
     match result {
         Ok(commit) => {
             forget(model, path);
-            model.say(format!(
-                "discarded the work of {label} · `git branch NAME {commit}` brings it back"
-            ));
+            let done = format!("discarded the work of {label}");
+            note(model, format!("{done}: `git branch NAME {commit}` brings it back"));
+            model.say(done);
         }
         Err(why) => say_failure(model, &format!("{label} · not discarded"), why),
     }
 }
 
+/// Writes into main's transcript what the user may need later.
+fn note(model: &mut TuiModel, text: String) {
+    model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
+}
+
 /// Shows what the user has to do, which takes more than the line for notices; there, if another page or
 /// a list is open.
 fn say_failure(model: &mut TuiModel, title: &str, why: String) {
+    // It says that this has begun.
+    model.notice = None;
     match model.overlay {
         None => {
             let (title, body) = (title.to_owned(), vec![PageLine::from(why)].into());

@@ -46,7 +46,7 @@ async fn work_is_looked_at_merged_and_discarded() {
     screen.keys("m");
     screen.wait_for("m again merges 1 file into yours");
     screen.keys("m");
-    screen.wait_for("merged 1 file of agent 1 · /diff");
+    screen.wait_for("merged 1 file of agent 1: its files are kept as the commit");
     assert_eq!(scene.world.read("a.txt"), "CHILD-A was here\n");
     assert_eq!(git(&scene, "log --format=%s"), "first\n");
     // The other one, after a resume.
