@@ -187,13 +187,13 @@ impl AgentSet {
         self.within.get(top).into_iter().flatten().filter_map(|at| self.list.get(*at))
     }
 
-    /// An agent of a batch and the agents below it, as the batch shows them: after an agent was
-    /// resumed, its first run, without agents started since.
-    pub fn of_batch(&self, top: &AgentPath) -> impl Iterator<Item = &AgentState> {
+    /// An agent of a batch and the agents below it, each below its parent, as the batch shows them:
+    /// after an agent was resumed, its first run, without agents started since.
+    pub fn of_batch(&self, top: &AgentPath) -> Vec<&AgentState> {
         let first = self.get(top).and_then(|agent| agent.first_run.as_ref());
         let known = first.map_or(usize::MAX, |first| first.agents);
         let places = self.within.get(top).into_iter().flatten().filter(move |at| **at < known);
-        places.filter_map(|at| self.list.get(*at)).map(AgentState::in_batch)
+        tree_order(places.filter_map(|at| self.list.get(*at)).map(AgentState::in_batch).collect())
     }
 
     pub fn alive(&self) -> impl Iterator<Item = &AgentState> {

@@ -102,7 +102,7 @@ async fn the_approved_plan_is_shown_and_what_is_for_the_model_is_not() {
     let screen = start(&scene, "plan");
     screen.wait_for("3  Edit the plan");
     screen.keys("3");
-    screen.wait_for("1. Write b.txt");
+    screen.wait_for("1. Write **b.txt**");
     screen.keys("2");
     screen.wait_for("done in");
     let live = screen.contents();
