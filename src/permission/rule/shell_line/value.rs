@@ -79,13 +79,15 @@ pub fn may_pass(command: &SimpleCommand, program: &str, values: &ValueList) -> b
         let sets = |(name, _): &(String, Vec<Piece>)| word.raw.contains(name.as_str());
         !word.literal && (word.raw.contains("${") || values.iter().any(sets))
     };
-    command.arguments().iter().filter(is_set).any(|word| {
-        let Some((texts, left)) = without_operators(&word.raw, values) else { return true };
-        let all = [values.as_slice(), &left].concat();
-        let mut words =
-            texts.into_iter().map(|raw| Word { text: raw.clone(), raw, literal: false });
-        words.any(|word| can_become(&word, program, &all))
-    })
+    command.arguments().iter().filter(is_set).any(|word| may_join(&word.raw, program, values))
+}
+
+/// The same for one word as it is written.
+fn may_join(raw: &str, program: &str, values: &ValueList) -> bool {
+    let Some((texts, left)) = without_operators(raw, values) else { return true };
+    let all = [values.as_slice(), &left].concat();
+    let mut words = texts.into_iter().map(|raw| Word { text: raw.clone(), raw, literal: false });
+    words.any(|word| can_become(&word, program, &all))
 }
 
 /// The word with each `${name:-word}` and the like replaced by what it may stand for, and with a
@@ -309,8 +311,8 @@ pub fn spells(line: &str, script: &Script, program: &str) -> bool {
     let mut parts = line.split(is_break).filter(|part| part.contains(['$', '{']));
     parts.any(|part| {
         let raw = unquoted(part);
-        let texts = std::iter::once(raw.clone()).chain(fill_defaults(&raw));
-        let words = texts.map(|raw| Word { text: raw.clone(), raw, literal: false });
-        words.into_iter().any(|word| can_become(&word, program, &values))
+        let filled = fill_defaults(&raw).map(|raw| Word { text: raw.clone(), raw, literal: false });
+        filled.is_some_and(|word| can_become(&word, program, &values))
+            || may_join(&raw, program, &values)
     })
 }

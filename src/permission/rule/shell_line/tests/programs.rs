@@ -42,6 +42,7 @@ fn a_program_that_values_spell_among_the_arguments_of_another_asks() {
     let words = [
         "r${z%b}",
         "\"r${z%b}\"",
+        "r${z%\"b\"}",
         "\"/x/bin/r${z%b}\"",
         "${x:+r}m",
         "\"${x:+r}m\"",
