@@ -26,7 +26,7 @@ pub enum FindError {
     #[error("`{prefix}` means {count} sessions: {}; type more of the id", ids.join(", "))]
     Ambiguous { prefix: String, count: usize, ids: Vec<String> },
     #[error(
-        "no session and no agent begins with `{prefix}`; `caliban sessions` lists sessions, and shows the ids of a session's agents with it"
+        "no session is named `{prefix}`, and no session and no agent begins with it; `caliban sessions` lists sessions, and shows the ids of a session's agents with it"
     )]
     Nothing { prefix: String },
     #[error("{count} ids begin with `{prefix}`: {}; type more of the id", ids.join(", "))]
@@ -80,7 +80,8 @@ impl SessionStore {
         }
     }
 
-    /// Finds the session or sub-agent whose id starts with `prefix`, which must be unique.
+    /// Finds the session or sub-agent whose id starts with `prefix`, or else the session that the user
+    /// named so. It must be unique.
     pub fn find_any(&self, prefix: &str) -> Result<IdMatch, FindError> {
         let prefix = prefix.trim().to_ascii_lowercase();
         let fits =
@@ -94,7 +95,10 @@ impl SessionStore {
             );
         }
         match found.as_slice() {
-            [] => Err(FindError::Nothing { prefix }),
+            [] => match self.find(&prefix) {
+                Err(FindError::None { prefix }) => Err(FindError::Nothing { prefix }),
+                named => named.map(IdMatch::Session),
+            },
             [one] => Ok(*one),
             many => {
                 let ids = many.iter().map(IdMatch::to_string).collect();

@@ -499,7 +499,10 @@ async fn s2_30_sessions_show_takes_an_agents_id_and_prints_that_one_alone() {
     assert!(run.stderr.contains("2 ids begin with `0`") && run.stderr.contains(&id), "{run}");
     let run = scene.world.run(["sessions", "show", "feed"]).finish().await;
     assert_ne!(run.code, Some(0));
-    assert!(run.stderr.contains("no session and no agent begins with `feed`"), "{run}");
+    assert!(
+        run.stderr.contains("no session is named `feed`, and no session and no agent begins"),
+        "{run}"
+    );
     scene.server.finish();
 }
 
