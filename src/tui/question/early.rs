@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crossterm::event::{KeyEvent, KeyEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::tui::interrupt::{InterruptAction, interrupt_key};
 use crate::tui::keymap::plain_char;
@@ -30,7 +30,7 @@ pub fn press_before(model: &mut TuiModel, press: impl FnOnce(&mut TuiModel)) {
 }
 
 /// Drops a key that was meant for a question which has just left the screen, and one that comes too early
-/// to be an answer: a digit, or a key that would stop main and all agents otherwise. Returns false for
+/// to be an answer: a digit, Tab, or a key that would stop main and all agents otherwise. Returns false for
 /// other keys. Text is never dropped, nor is a key that edits or sends what was typed since.
 pub fn drop_key(model: &mut TuiModel, key: KeyEvent) -> bool {
     let letter = plain_char(key);
@@ -66,7 +66,9 @@ fn drop_unread(model: &mut TuiModel, key: KeyEvent, is_digit: bool) -> bool {
         return false;
     };
     let late = open.follows.is_some_and(|left| !is_for_draft(model, key, left));
-    let drops = is_digit || late || would_stop(model, key);
+    // It would go to a pane, and turn the draft over to its agent.
+    let is_tab = matches!(key.code, KeyCode::Tab | KeyCode::BackTab);
+    let drops = is_digit || is_tab || late || would_stop(model, key);
     if let Some(open) = model.questions.open.as_mut().filter(|_| drops) {
         open.unread_until = Some(model.now + UNREAD_TIME);
     }
