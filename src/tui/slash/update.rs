@@ -121,7 +121,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             }
         }
         "read" => reader::open(model, effects),
-        "quit" => stop::quit(model, effects),
+        "quit" => quit(model, effects),
         _ => model.say(format!("/{name} has no action")),
     }
 }
@@ -192,16 +192,33 @@ fn change_session(
     change: Command,
     effects: &mut Vec<ScreenEffect>,
 ) {
+    let work = stop::session_work_label(model);
+    if is_confirmed(model, line, work) {
+        focus::leave(model);
+        effects.push(ScreenEffect::Send(change));
+    }
+}
+
+/// Quits; what is at work needs the same command again.
+fn quit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let main = || ("main is working".to_owned(), "it");
+    let work = stop::session_work_label(model);
+    let work = work.or_else(|| model.main_is_busy().then(main));
+    if is_confirmed(model, "/quit", work) {
+        stop::quit(model, effects);
+    }
+}
+
+/// Whether a command may stop this work: if there is none, or if the user has just typed the same command
+/// and read what it stops.
+fn is_confirmed(model: &mut TuiModel, line: &str, work: Option<(String, &'static str)>) -> bool {
     let armed = model.keys.command_armed.take();
     let armed = armed.is_some_and(|(of, until)| of == line && model.now <= until);
-    if let Some((who, them)) = stop::session_work_label(model).filter(|_| !armed) {
-        model.keys.command_armed = Some((line.to_owned(), model.now + CONFIRM_TIME));
-        let name = command_name(line).unwrap_or_default();
-        model.say(format!("{who} · /{name} again stops {them}"));
-        return;
-    }
-    focus::leave(model);
-    effects.push(ScreenEffect::Send(change));
+    let Some((who, them)) = work.filter(|_| !armed) else { return true };
+    model.keys.command_armed = Some((line.to_owned(), model.now + CONFIRM_TIME));
+    let name = command_name(line).unwrap_or_default();
+    model.say(format!("{who} · /{name} again stops {them}"));
+    false
 }
 
 fn copy(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
