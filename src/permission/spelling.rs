@@ -9,12 +9,17 @@ use super::script::Word;
 use super::shell::ansi_c;
 
 mod braces;
+mod bracket;
+mod char_set;
 mod piece;
 mod quotes;
+mod tilde;
 
 use braces::{LIMIT, MAX_ALTERNATIVES, MAX_WORD, expand};
-pub use piece::{CharSet, Piece, globbed};
-use quotes::{after, ansi_end, find};
+use bracket::{Item, with_globs};
+pub use bracket::{escaped, globbed, has_open_bracket, with_open_brackets};
+pub use piece::Piece;
+use quotes::{after, ansi_end};
 
 /// A word as a program may get it.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,13 +142,30 @@ pub fn spell(words: &[Word]) -> Vec<Spelling<'_>> {
         if word.literal {
             spelled.push(Spelling::Plain(word.text.as_str().into()));
         } else {
-            let raw: Vec<char> = word.raw.chars().collect();
-            let mut room = MAX_ALTERNATIVES;
-            let alternatives = expand(raw, &mut room);
-            spelled.extend(alternatives.iter().map(|text| decode(text)));
+            let alternatives = without_braces(word);
+            spelled.extend(alternatives.iter().map(|text| decode(text, tilde::in_word(text))));
         }
     }
     spelled
+}
+
+/// The texts that a variable may get from an assignment of this word.
+pub fn spell_value(word: &Word) -> Vec<Spelling<'_>> {
+    if word.literal {
+        return vec![Spelling::Plain(word.text.as_str().into())];
+    }
+    // Only some builtins expand braces in an assignment.
+    let mut texts = without_braces(word);
+    let raw: Vec<char> = word.raw.chars().collect();
+    if raw.len() <= MAX_WORD && !texts.contains(&raw) {
+        texts.push(raw);
+    }
+    texts.iter().map(|text| decode(text, Some(0))).collect()
+}
+
+fn without_braces(word: &Word) -> Vec<Vec<char>> {
+    let mut room = MAX_ALTERNATIVES;
+    expand(word.raw.chars().collect(), &mut room)
 }
 
 /// The file that a word names by its place in the home, such as `~/a`, with no other expansion.
@@ -278,7 +300,7 @@ fn rough(raw: Vec<char>, is_first: bool) -> Word {
     if is_first && name.len() < raw.len() && !name.is_empty() && name.chars().all(is_name) {
         return Word { text: String::new(), raw: String::new(), literal: false };
     }
-    let text = match decode(&raw.chars().collect::<Vec<_>>()).exact() {
+    let text = match decode(&raw.chars().collect::<Vec<_>>(), None).exact() {
         Some(text) => text.to_owned(),
         None => raw.clone(),
     };
@@ -287,6 +309,9 @@ fn rough(raw: Vec<char>, is_first: bool) -> Word {
 
 /// Whether the pieces can produce the text.
 pub fn fits(pieces: &[Piece], text: &[char]) -> bool {
+    if has_open_bracket(pieces) {
+        return fits(&with_open_brackets(pieces, &Piece::Any), text);
+    }
     let (mut at, mut place) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     let is_any = |piece: &Piece| {
@@ -313,60 +338,44 @@ pub fn fits(pieces: &[Piece], text: &[char]) -> bool {
     pieces[at.min(pieces.len())..].iter().all(is_any)
 }
 
-/// Removes the quotes of one word.
-fn decode(text: &[char]) -> Spelling<'static> {
-    let mut pieces = Vec::new();
-    let chars = |text: &[char]| text.iter().copied().map(Piece::Char).collect::<Vec<_>>();
-    let last_bracket = text.iter().rposition(|c| *c == ']').unwrap_or_default();
+/// Removes the quotes of one word, which is the value of an assignment from `value` on.
+fn decode(text: &[char], value: Option<usize>) -> Spelling<'static> {
+    let mut items: Vec<Item> = Vec::new();
+    let quoted = |piece| Item { piece, is_quoted: true };
+    let open = |piece| Item { piece, is_quoted: false };
+    let is_colon = |item: &Item| item.piece == Piece::Char(':') && !item.is_quoted;
     let mut at = 0;
     while at < text.len() {
         let end = after(text, at);
+        let inner = at + 1..end.saturating_sub(1).max(at + 1);
         match (text[at], text.get(at + 1)) {
             ('\\', Some('\n')) => {}
-            ('\\', Some(c)) => pieces.push(Piece::Char(*c)),
-            ('\'', _) => pieces.extend(chars(&text[at + 1..end.saturating_sub(1).max(at + 1)])),
-            ('"', _) => double(&text[at + 1..end.saturating_sub(1).max(at + 1)], &mut pieces),
+            ('\\', Some(c)) => items.push(quoted(Piece::Char(*c))),
+            ('\'', _) => items.extend(text[inner].iter().map(|c| quoted(Piece::Char(*c)))),
+            ('"', _) => {
+                let mut pieces = Vec::new();
+                double(&text[inner], &mut pieces);
+                items.extend(pieces.into_iter().map(quoted));
+            }
             ('$', Some('\'')) => match ansi_c::decode(&text[at..end].iter().collect::<String>()) {
-                Some(text) => pieces.extend(text.chars().map(Piece::Char)),
-                None => pieces.push(Piece::Star),
+                Some(text) => items.extend(text.chars().map(|c| quoted(Piece::Char(c)))),
+                None => items.push(quoted(Piece::Any)),
             },
             ('$', Some('"')) => {}
-            ('$', Some(_)) if end > at + 1 => pieces.push(expansion(&text[at..end])),
-            ('`', _) | ('<' | '>', Some('(')) => pieces.push(Piece::Any),
-            ('*', _) => pieces.push(Piece::Star),
-            (LIMIT, _) => pieces.push(Piece::Limit),
-            ('?', _) => pieces.push(Piece::One),
-            ('[', _) if at < last_bracket => match CharSet::read(&text[at..]) {
-                Some((set, length)) => {
-                    pieces.push(Piece::Set(set));
-                    at += length;
-                    continue;
-                }
-                // Its end is uncertain, and so is everything that follows.
-                None => {
-                    pieces.push(Piece::Star);
-                    break;
-                }
-            },
-            ('~', next) if at == 0 => {
-                pieces.push(match next {
-                    None | Some('/') => Piece::Variable("HOME".to_owned()),
-                    Some('+') if text.get(2).is_none_or(|c| *c == '/') => {
-                        Piece::Variable("PWD".to_owned())
-                    }
-                    Some(_) => {
-                        let end = find(text, at, '/');
-                        Piece::Variable(text[at..end].iter().collect())
-                    }
-                });
-                at = find(text, at, '/');
+            ('$', Some(_)) if end > at + 1 => items.push(open(expansion(&text[at..end]))),
+            ('`', _) | ('<' | '>', Some('(')) => items.push(open(Piece::Any)),
+            (LIMIT, _) => items.push(open(Piece::Limit)),
+            ('~', _) if tilde::is_at(text, at, value, items.last().is_some_and(is_colon)) => {
+                let (piece, end) = tilde::folder(text, at);
+                items.push(quoted(piece));
+                at = end;
                 continue;
             }
-            (c, _) => pieces.push(Piece::Char(c)),
+            (c, _) => items.push(open(Piece::Char(c))),
         }
         at = end;
     }
-    Spelling::Open(pieces).simplify()
+    Spelling::Open(with_globs(&items)).simplify()
 }
 
 /// `$name` and `${name}` as that variable, any other expansion as any text.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::script::Script;
-use super::spelling::{Piece, spell};
+use super::spelling::{Piece, spell, spell_value};
 
 /// Texts by the name of their variable.
 pub type VariableTexts = BTreeMap<String, Vec<Vec<Piece>>>;
@@ -17,7 +17,11 @@ const MAX_PIECES: usize = 1 << 16;
 pub fn variable_texts(script: &Script) -> VariableTexts {
     let mut texts = VariableTexts::new();
     for value in script.all_values() {
-        let spelled = spell(std::slice::from_ref(&value.word)).into_iter();
+        let spelled = match value.is_listed {
+            true => spell(std::slice::from_ref(&value.word)),
+            false => spell_value(&value.word),
+        };
+        let spelled = spelled.into_iter();
         let mut found: Vec<Vec<Piece>> =
             spelled.flat_map(|text| substituted(&text.into_pieces(), &texts)).collect();
         let own = texts.entry(value.name.clone()).or_default();

@@ -12,7 +12,10 @@ use super::named::NamedFiles;
 use crate::disk::checkout_root;
 use crate::permission::path::PathTarget;
 use crate::permission::script::{Script, VariableValue, Word, printf_sets};
-use crate::permission::spelling::{Piece, Spelling, fill_defaults, fits, globbed, spell};
+use crate::permission::spelling::{
+    Piece, Spelling, escaped, fill_defaults, fits, globbed, has_open_bracket, spell,
+    with_open_brackets,
+};
 use crate::permission::{variables, wrapper};
 
 /// Programs that can set variables, or run something that does.
@@ -72,7 +75,7 @@ fn known_values(script: &Script, home: Option<&Path>) -> KnownValues {
     let other = is_set.then(|| vec![Piece::Any]);
     let is_known = |piece: &Piece| !matches!(piece, Piece::Any | Piece::Variable(_));
     for (name, texts) in variables::variable_texts(script) {
-        let texts = texts.iter().map(|text| expand_shell_variables(text, home));
+        let texts = texts.iter().flat_map(|text| expand_shell_variables(text, home));
         let known = texts.map(|text| match text {
             text if text.len() > MAX_VALUE || text.contains(&Piece::Limit) => vec![Piece::Limit],
             text if text.iter().all(is_known) => text,
@@ -94,15 +97,18 @@ pub(super) fn mark_blank(piece: Piece) -> Piece {
 }
 
 /// The text with the variables that the shell sets itself substituted. The shell's current folder
-/// begins a relative name.
-fn expand_shell_variables(text: &[Piece], home: Option<&Path>) -> Vec<Piece> {
+/// begins a relative name; behind other text it also counts as unknown.
+fn expand_shell_variables(text: &[Piece], home: Option<&Path>) -> Vec<Vec<Piece>> {
     let chars = |text: &str| text.chars().map(Piece::Char).collect::<Vec<_>>();
-    let piece = |(at, piece): (usize, &Piece)| match (piece, home) {
+    let is_working_dir = |piece: &Piece| matches!(piece, Piece::Variable(name) if name == "PWD");
+    let piece = |piece: &Piece| match (piece, home) {
         (Piece::Variable(name), Some(home)) if name == "HOME" => chars(&home.to_string_lossy()),
-        (Piece::Variable(name), _) if name == "PWD" && at == 0 => chars("."),
+        _ if is_working_dir(piece) => chars("."),
         _ => vec![piece.clone()],
     };
-    text.iter().enumerate().flat_map(piece).collect()
+    let is_within = text.iter().skip(1).any(is_working_dir);
+    let unknown = is_within.then(|| vec![Piece::Any]);
+    std::iter::once(text.iter().flat_map(piece).collect()).chain(unknown).collect()
 }
 
 /// The text with `one` for `{one}`; `None` if it has no such part.
@@ -178,6 +184,10 @@ impl<'a> FileLookup<'a> {
                 files.unbounded = true;
             } else if text.contains(&Piece::Any) {
                 files.open.get_or_insert_with(|| word.raw.chars().take(60).collect());
+                let widest = with_open_brackets(&text, &Piece::Star);
+                if has_open_bracket(&text) && !widest.contains(&Piece::Any) {
+                    self.parts(&widest, &mut files);
+                }
             } else {
                 self.parts(&text, &mut files);
             }
@@ -350,31 +360,37 @@ impl<'a> FileLookup<'a> {
 
     /// Adds the file of this name and, for globs, those that it matches.
     fn paths(&mut self, text: &[Piece], files: &mut NamedFiles) {
-        let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
-        let plain: Option<String> = text.iter().map(char).collect();
         if text.is_empty() {
             return;
         }
-        let text = globbed(text);
+        let plain = as_written(text);
+        for base in self.bases.clone() {
+            let Some(plain) = &plain else { break };
+            // A program may expand it, too; quoted, bash takes it for a folder of that name.
+            if let Some((below, home)) = plain.strip_prefix("~/").zip(self.home) {
+                self.target(&base, &home.join(below), &mut files.targets);
+            } else if let Some(path) = user_path(plain) {
+                self.target(&base, &path, &mut files.targets);
+            }
+            self.target(&base, Path::new(plain), &mut files.targets);
+        }
+        for text in std::iter::once(globbed(text)).chain(escaped(text)) {
+            self.matching_paths(&text, files);
+        }
+    }
+
+    /// Adds the files that a glob matches, and the name of any word.
+    fn matching_paths(&mut self, text: &[Piece], files: &mut NamedFiles) {
         if text.first() != Some(&Piece::Char('/')) {
             let name = text.rsplit(|piece| *piece == Piece::Char('/')).next();
             files.names.extend(name.map(<[Piece]>::to_vec));
         }
-        let has_glob = text.iter().any(|piece| char(piece).is_none());
+        if text.iter().all(|piece| matches!(piece, Piece::Char(_))) {
+            return;
+        }
         for base in self.bases.clone() {
-            if let Some(plain) = &plain {
-                // A program may expand it, too; quoted, bash takes it for a folder of that name.
-                if let Some((below, home)) = plain.strip_prefix("~/").zip(self.home) {
-                    self.target(&base, &home.join(below), &mut files.targets);
-                } else if let Some(path) = user_path(plain) {
-                    self.target(&base, &path, &mut files.targets);
-                }
-                self.target(&base, Path::new(plain), &mut files.targets);
-            }
-            if has_glob {
-                for path in self.matches(&base, &text) {
-                    self.target(&base, &path, &mut files.targets);
-                }
+            for path in self.matches(&base, text) {
+                self.target(&base, &path, &mut files.targets);
             }
         }
     }
@@ -428,6 +444,16 @@ impl<'a> FileLookup<'a> {
         self.left = self.left.and_then(|left| left.checked_sub(steps));
         self.left.is_some()
     }
+}
+
+/// The text of a word that matches no file; a star or question mark matches that of its own.
+fn as_written(text: &[Piece]) -> Option<String> {
+    let text = text.iter().map(|piece| match piece {
+        Piece::Char(c) => Some(c.to_string()),
+        Piece::Set(set) => Some(set.text.clone()),
+        _ => None,
+    });
+    text.collect()
 }
 
 fn expand_home(text: &str, home: Option<&Path>) -> String {

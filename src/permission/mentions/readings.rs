@@ -10,7 +10,9 @@ use super::values::has_glob;
 use crate::permission::danger;
 use crate::permission::program::base_name;
 use crate::permission::script::{Script, SimpleCommand, Word};
-use crate::permission::spelling::{Piece, fits, globbed, spell};
+use crate::permission::spelling::{
+    Piece, escaped, fits, globbed, has_open_bracket, spell, with_open_brackets,
+};
 use crate::permission::wrapper::{is_runner, is_shell, starters};
 
 /// Maximum names of a glob that are read one by one; of more, only the form counts.
@@ -348,8 +350,12 @@ impl Reader<'_> {
                 continue;
             }
             let parts = text.split(|piece| *piece == BLANK).filter(|part| !part.is_empty());
+            let escaped: Vec<Vec<Piece>> = parts.clone().filter_map(escaped).collect();
             let parts: Vec<Vec<Piece>> = parts.map(globbed).collect();
             if parts.len() > 1 {
+                if !escaped.is_empty() {
+                    return vec![Reading::Open];
+                }
                 let mut words = Vec::new();
                 for part in parts {
                     let mut own = Vec::new();
@@ -363,6 +369,7 @@ impl Reader<'_> {
                 readings.push(Reading::Words(words));
             } else if let Some(part) = parts.first() {
                 self.expand(part, &mut readings);
+                escaped.iter().for_each(|part| self.expand(part, &mut readings));
             }
         }
         readings
@@ -370,12 +377,13 @@ impl Reader<'_> {
 
     /// Adds what bash may make of a word with unknown text.
     fn add_unknown(&mut self, text: &[Piece], readings: &mut Vec<Reading>) {
-        if !has_glob(text) {
+        if !has_glob(text) && !has_open_bracket(text) {
             readings.push(Reading::Same);
         } else if self.is_harmless(text) {
             readings.push(Reading::Same);
             // The unknown text may be any part of the names.
             let any = |piece: &Piece| if is_unknown(piece) { Piece::Star } else { piece.clone() };
+            let text = with_open_brackets(text, &Piece::Star);
             self.expand(&text.iter().map(any).collect::<Vec<_>>(), readings);
         } else {
             readings.push(Reading::Open);
@@ -387,8 +395,7 @@ impl Reader<'_> {
         // Each of many names is known, but not what other text in the word makes of it.
         let is_open =
             self.has_long_list && is_joined && (self.takes_programs || may_be_program(whole));
-        let has_names = |names: Vec<GlobName>| !names.is_empty();
-        !is_open && (self.is_harmless(whole) || self.names(whole).is_some_and(has_names))
+        !is_open && (self.is_harmless(whole) || self.names(whole).is_some_and(|it| !it.is_empty()))
     }
 
     /// Adds what bash makes of a word with globs and nothing else that is uncertain.
@@ -402,8 +409,14 @@ impl Reader<'_> {
             readings.push(if is_harmless { Reading::Same } else { Reading::Open });
             return;
         }
+        let is_certain = |name: &GlobName| fits(text, &name.text.chars().collect::<Vec<_>>());
         for base in self.lookup.bases.clone() {
-            let reading = match self.glob(&base, text) {
+            let names = self.glob(&base, text);
+            // A set counts as any character here, so that bash may find no name.
+            if names.as_ref().is_some_and(|it| !it.is_empty() && !it.iter().any(is_certain)) {
+                readings.push(Reading::Words(vec![pattern_text(text)]));
+            }
+            let reading = match names {
                 None => Reading::Open,
                 // It stays as it is.
                 Some(names) if names.is_empty() && is_harmless => {
@@ -527,12 +540,13 @@ fn beginning(text: &[Piece]) -> String {
 
 /// The text of a word that bash leaves as it is.
 fn pattern_text(text: &[Piece]) -> String {
-    let char = |piece: &Piece| match piece {
-        Piece::Char(c) => *c,
-        Piece::Star => '*',
-        _ => '?',
+    let part = |piece: &Piece| match piece {
+        Piece::Char(c) => c.to_string(),
+        Piece::Set(set) => set.text.clone(),
+        Piece::Star => "*".to_owned(),
+        _ => "?".to_owned(),
     };
-    text.iter().map(char).collect()
+    text.iter().map(part).collect()
 }
 
 /// Whether a word that begins like this is no option, no setting, no address and no file of options.

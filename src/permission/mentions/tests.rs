@@ -5,6 +5,8 @@ use super::super::judge::Decision::{Allow, Ask, Deny};
 use super::super::judge::testing::JudgeFixture;
 use crate::protocol::PermissionMode;
 
+mod spelling;
+
 fn bench() -> JudgeFixture {
     let bench = JudgeFixture::new().deny("Read(.env)");
     for name in [".env", "a", "b.txt"] {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::lookup::{BLANK, FileLookup, mark_blank};
 use crate::permission::script::Word;
-use crate::permission::spelling::{Piece, fits, globbed};
+use crate::permission::spelling::{Piece, escaped, fits, globbed};
 
 /// Maximum names for one variable that are globs themselves; with more it may hold any text.
 const MAX_GLOB_NAMES: usize = 16;
@@ -149,7 +149,8 @@ impl FileLookup<'_> {
 /// The parts of a value between blanks that are globs, and known otherwise.
 fn globs_in(value: &[Piece]) -> Vec<Vec<Piece>> {
     let is_open = |piece: &Piece| matches!(piece, Piece::Any | Piece::Limit | Piece::Variable(_));
-    let parts = value.split(|piece| *piece == BLANK).map(globbed);
+    let parts = value.split(|piece| *piece == BLANK);
+    let parts = parts.flat_map(|part| std::iter::once(globbed(part)).chain(escaped(part)));
     parts.filter(|part| has_glob(part) && !part.iter().any(is_open)).collect()
 }
 

@@ -275,3 +275,24 @@ fn a_rule_for_a_program_that_runs_its_words_names_both() {
         ("Bash(valgrind sh:*)", "valgrind sh x"),
     ]);
 }
+
+#[test]
+fn a_bracket_does_not_hide_a_shell() {
+    let bench = JudgeFixture::new().allow("Bash(uv run:*)");
+    for line in [
+        "uv run /[[.b.]]in/sh -c x",
+        "uv run /b[[=i=]]n/sh -c x",
+        "uv run /b['i']n/sh -c x",
+        "uv run /b[\"i\"]n/sh",
+        "uv run \"/b\"['i']n/sh",
+        "uv run /b[i\\]]n/sh",
+        "uv run ./q[x/]/../../../../bin/sh",
+        "uv run --x=/b[[.i.]]n/sh",
+        "uv run /usr/[[=b=]]in/timeout 5 sh -c x",
+        "uv run /bin/[$y]h",
+        "x='/b[i]n/s\\h'; uv run $x -c x",
+        "x='/b[i]n/\\sh'; uv run $x -c x",
+    ] {
+        assert_eq!(bench.bash(line), Ask, "{line}");
+    }
+}

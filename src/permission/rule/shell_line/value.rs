@@ -271,10 +271,12 @@ fn text_of(pieces: &[Piece]) -> String {
     pieces.iter().map(char).collect()
 }
 
-/// The value as bash takes it unquoted: a glob in it matches file names.
+/// The value as bash takes it unquoted: a glob in it matches file names, and a backslash quotes.
 fn globbed(value: &[Piece]) -> Vec<Piece> {
     let is_glob = |piece: &Piece| matches!(piece, Piece::Char('*' | '?' | '['));
-    value.iter().map(|it| if is_glob(it) { Piece::Star } else { it.clone() }).collect()
+    let has_glob = value.iter().any(is_glob);
+    let kept = value.iter().filter(|piece| !(has_glob && **piece == Piece::Char('\\')));
+    kept.map(|it| if is_glob(it) { Piece::Star } else { it.clone() }).collect()
 }
 
 /// The texts that the values make of one; `None` if they are too many.
