@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::OFlag;
@@ -12,7 +12,9 @@ use nix::fcntl::OFlag;
 use super::run::{Git, GitContext, GitError, WorktreeGit};
 use crate::disk::{check_checkout, has_own_repository, repository_root};
 use crate::exec::Sandbox;
-use crate::protocol::{ChangeKind, FileChange, ReadOnly, WorkingTreeChanges, printable_path};
+use crate::protocol::{
+    ChangeKind, FileChange, FileMode, ReadOnly, WorkingTreeChanges, printable_path,
+};
 
 /// The most bytes of git's diff, and of its list of untracked files.
 const MAX_DIFF_BYTES: usize = 4 << 20;
@@ -106,7 +108,8 @@ fn parse_diff(text: &str, is_cut: bool) -> Vec<FileChange> {
         let bare = line.trim_end_matches('\n');
         if let Some(names) = bare.strip_prefix("diff --git ") {
             let path = common_name(names);
-            files.push(FileChange { path, kind: ChangeKind::Modified, diff: String::new() });
+            let (kind, diff) = (ChangeKind::Modified, String::new());
+            files.push(FileChange { path, kind, diff, mode: None });
             in_hunks = false;
             continue;
         }
@@ -135,8 +138,10 @@ fn read_header(line: &str, file: &mut FileChange) {
         let text = quoted.unwrap_or(text);
         text.strip_prefix(prefix).unwrap_or(text).to_owned()
     };
-    if line.starts_with("new file mode ") {
-        file.kind = ChangeKind::Added;
+    if let Some(mode) = line.strip_prefix("new file mode ") {
+        (file.kind, file.mode) = (ChangeKind::Added, file_mode(mode));
+    } else if let Some(mode) = line.strip_prefix("new mode ") {
+        file.mode = file_mode(mode);
     } else if line.starts_with("deleted file mode ") {
         file.kind = ChangeKind::Deleted;
     } else if let Some(from) = line.strip_prefix("rename from ") {
@@ -180,9 +185,29 @@ fn add_untracked(top: &Path, list: &[u8], found: &mut WorkingTreeChanges) {
         found.files.push(FileChange {
             path: printable_path(name),
             kind: ChangeKind::Untracked,
+            mode: mode_on_disk(&top.join(name)),
             diff: text.map(|text| added_lines(&text)).unwrap_or_default(),
         });
     }
+}
+
+/// What git's mode says.
+fn file_mode(mode: &str) -> Option<FileMode> {
+    match mode.trim() {
+        // Its diff is what it leads to.
+        "120000" => Some(FileMode::Link { target: None }),
+        "100755" => Some(FileMode::Executable),
+        _ => None,
+    }
+}
+
+fn mode_on_disk(path: &Path) -> Option<FileMode> {
+    let found = path.symlink_metadata().ok()?;
+    if found.is_symlink() {
+        let target = fs::read_link(path).ok().map(|target| printable_path(&target));
+        return Some(FileMode::Link { target });
+    }
+    (found.is_file() && found.permissions().mode() & 0o111 != 0).then_some(FileMode::Executable)
 }
 
 /// The text of a regular file of at most `limit` bytes. Follows no link at its end.
@@ -259,7 +284,7 @@ mod tests {
     }
 
     fn change(path: &str, kind: ChangeKind, diff: &str) -> FileChange {
-        FileChange { path: path.to_owned(), kind, diff: diff.to_owned() }
+        FileChange { path: path.to_owned(), kind, diff: diff.to_owned(), mode: None }
     }
 
     #[tokio::test]
@@ -335,6 +360,27 @@ mod tests {
         let text = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n one\n+tw";
         assert_eq!(parse_diff(text, true)[0].diff, "@@ -1,9 +1,9 @@\n one\n");
         let named = "diff --git \"a/x\\ty\" \"b/x\\ty\"\nold mode 100644\nnew mode 100755\n";
-        assert_eq!(parse_diff(named, false), [change("x\\ty", ChangeKind::Modified, "")]);
+        let executable = Some(FileMode::Executable);
+        let expected = FileChange { mode: executable, ..change("x\\ty", ChangeKind::Modified, "") };
+        assert_eq!(parse_diff(named, false), [expected]);
+    }
+
+    #[tokio::test]
+    async fn links_and_executable_files_are_told() {
+        let checkout = Checkout::new();
+        checkout.write("kept", "one\n");
+        checkout.write("run.sh", "true\n");
+        checkout.commit();
+        let executable = || fs::Permissions::from_mode(0o755);
+        fs::set_permissions(checkout.top.join("run.sh"), executable()).unwrap();
+        checkout.write("tool", "true\n");
+        fs::set_permissions(checkout.top.join("tool"), executable()).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", checkout.top.join("link")).unwrap();
+        let files = checkout.changes("").await.unwrap().files;
+        let modes: Vec<_> = files.into_iter().map(|file| (file.path, file.mode)).collect();
+        let link = FileMode::Link { target: Some("/etc/passwd".to_owned()) };
+        let expected =
+            [("run.sh", FileMode::Executable), ("link", link), ("tool", FileMode::Executable)];
+        assert_eq!(modes, expected.map(|(path, mode)| (path.to_owned(), Some(mode))));
     }
 }

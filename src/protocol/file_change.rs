@@ -8,6 +8,18 @@ pub struct FileChange {
     pub kind: ChangeKind,
     /// Its hunks in the unified format; empty if no line differs, or if the file is not text.
     pub diff: String,
+    /// What the file is besides its text.
+    pub mode: Option<FileMode>,
+}
+
+/// A mode of a new or changed file that a user should see.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FileMode {
+    /// A link, with what it leads to if git's diff does not say so.
+    Link {
+        target: Option<String>,
+    },
+    Executable,
 }
 
 /// The kind of a change.

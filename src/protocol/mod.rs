@@ -45,7 +45,7 @@ pub use event::{
     AgentEvent, AgentInfo, CompactionState, EventKind, HookOutcome, HookRunInfo, NoticeLevel,
     ShellEnd, WaitKind,
 };
-pub use file_change::{ChangeKind, FileChange, WorkingTreeChanges};
+pub use file_change::{ChangeKind, FileChange, FileMode, WorkingTreeChanges};
 pub use format::{clock, count, limit_in_usd, money};
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};

@@ -5,7 +5,7 @@ use std::path::Path;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{ChangeKind, FileChange, WorkingTreeChanges};
+use crate::protocol::{ChangeKind, FileChange, FileMode, WorkingTreeChanges};
 use crate::tui::format::count;
 use crate::tui::text::{
     DiffFile, Highlighter, count_changes, reveal_line, truncate_line, whole_diff,
@@ -70,7 +70,16 @@ fn title(file: &FileChange, added: usize, removed: usize, theme: &Theme) -> Line
     if !note.is_empty() {
         spans.push(Span::styled(format!("  {note}"), theme.dim));
     }
-    if (added, removed) == (0, 0) && !matches!(file.kind, ChangeKind::Renamed { .. }) {
+    let (mode, says_all) = match &file.mode {
+        None => (String::new(), false),
+        Some(FileMode::Executable) => ("  executable".to_owned(), false),
+        Some(FileMode::Link { target: None }) => ("  a link".to_owned(), true),
+        Some(FileMode::Link { target: Some(target) }) => {
+            (format!("  a link to {}", reveal_line(target)), true)
+        }
+    };
+    spans.push(Span::styled(mode, theme.question));
+    if (added, removed) == (0, 0) && !says_all && !matches!(file.kind, ChangeKind::Renamed { .. }) {
         spans.push(Span::styled("  no text to compare", theme.dim));
     }
     spans.extend(signed(added, removed, theme));

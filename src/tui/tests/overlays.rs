@@ -254,6 +254,7 @@ fn changes_are_diffs_below_the_names_of_their_files() {
         path: path.to_owned(),
         kind,
         diff: diff.to_owned(),
+        mode: None,
     };
     let old = "src/cookies.rs".to_owned();
     let files = vec![

@@ -51,7 +51,8 @@ fn opened() -> (TestScreen, AgentPath) {
     let (mut screen, path) = ended();
     screen.write("d");
     let diff = "@@ -1,2 +1,2 @@\n fn a() {}\n-fn b() {}\n+fn c() {}\n".to_owned();
-    let file = FileChange { path: "src/a.rs".to_owned(), kind: ChangeKind::Modified, diff };
+    let file =
+        FileChange { path: "src/a.rs".to_owned(), kind: ChangeKind::Modified, diff, mode: None };
     let changes = Arc::new(WorkingTreeChanges { files: vec![file], is_cut: false });
     let (agent, worktree) = (path.clone(), worktree());
     reply(&mut screen, HostRequest::WorktreeChanges { agent, worktree, changes: Ok(changes) });
