@@ -121,29 +121,40 @@ async fn each_edit_of_a_file_is_asked_about_with_the_change_that_it_makes() {
 
 #[tokio::test]
 async fn an_edit_of_a_file_that_changes_while_its_question_is_open_does_not_run() {
-    let calls = [edit("x", "evil"), ("Read", json!({"file_path": "f"}))];
-    // Reading asks too: no folder is a working directory.
-    let gate = gate(PermissionMode::Default, Vec::new());
-    let mut folder = AgentFolder::new(PermissionMode::Default, calls).judged_by(gate.clone());
+    let read = ("Read", json!({"file_path": "f"}));
+    let mut folder = AgentFolder::new(PermissionMode::Default, [read, edit("x", "evil")]);
+    let gate = folder.bench.gate.clone();
     folder.write("f", "# run x later\ntrue\n");
-    let (path, mut asked) = (folder.dir.path().join("f"), Vec::new());
+    let path = folder.dir.path().join("f");
     folder
-        .run(async |event| match event.kind {
-            EventKind::PermissionAsked(question) => {
-                asked.push((question.tool, question.id));
-                asked.sort();
-                if let [_edit, (_, read)] = asked.as_slice() {
-                    std::fs::write(&path, "# run later\nx\n").unwrap();
-                    gate.answer(*read, Answer::Once).unwrap();
-                }
+        .run(async |event| {
+            if let EventKind::PermissionAsked(question) = event.kind {
+                std::fs::write(&path, "# run later\nx\n").unwrap();
+                gate.answer(question.id, Answer::Once).unwrap();
             }
-            EventKind::ToolFinished { name, .. } if name == "Read" => {
-                gate.answer(asked[0].1, Answer::Once).unwrap();
-            }
-            _ => {}
         })
         .await;
     assert_eq!(folder.content("f"), "# run later\nx\n");
+    let told = folder.told();
+    assert!(told.contains("f has changed on disk since"), "{told}");
+}
+
+#[tokio::test]
+async fn a_write_of_a_file_that_goes_while_its_question_is_open_does_not_run() {
+    let read = ("Read", json!({"file_path": "f"}));
+    let mut folder = AgentFolder::new(PermissionMode::Default, [read, write("f", "new\n")]);
+    let gate = folder.bench.gate.clone();
+    folder.write("f", "old\n");
+    let path = folder.dir.path().join("f");
+    folder
+        .run(async |event| {
+            if let EventKind::PermissionAsked(question) = event.kind {
+                std::fs::remove_file(&path).unwrap();
+                gate.answer(question.id, Answer::Once).unwrap();
+            }
+        })
+        .await;
+    assert!(!path.exists());
     let told = folder.told();
     assert!(told.contains("f has changed since the user was asked"), "{told}");
 }
@@ -153,19 +164,24 @@ async fn a_write_is_judged_when_those_before_it_have_happened() {
     let big = write("big.txt", &"line of text\n".repeat(200_000));
     let mut folder =
         AgentFolder::new(PermissionMode::AcceptEdits, [big, write("x/config", "[core]\n")]);
-    let place = folder.dir.path().join("x");
+    let gate = folder.bench.gate.clone();
+    let (place, mut asked) = (folder.dir.path().join("x"), 0);
     folder
-        .run(async |event| {
-            // Both were allowed by now, and the second one waits for the first.
-            if matches!(event.kind, EventKind::ToolStarted { .. }) && !place.exists() {
+        .run(async |event| match event.kind {
+            // The second one waits for the first.
+            EventKind::ToolStarted { .. } if !place.exists() => {
                 std::fs::create_dir(&place).unwrap();
                 std::fs::write(place.join("HEAD"), "ref: refs/heads/m\n").unwrap();
             }
+            EventKind::PermissionAsked(question) => {
+                asked += 1;
+                gate.answer(question.id, Answer::No { reason: None }).unwrap();
+            }
+            _ => {}
         })
         .await;
-    assert!(!place.join("config").exists(), "the file would complete a repository");
-    let told = folder.told();
-    assert!(told.contains("has changed since it was allowed"), "{told}");
+    assert_eq!(asked, 1, "the file would complete a repository");
+    assert!(!place.join("config").exists());
 }
 
 #[tokio::test]
