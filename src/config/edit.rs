@@ -137,10 +137,9 @@ fn check(value: &Value, schema: &Schema) -> Result<(), String> {
         false => "",
     };
     check_value(&plain, schema).map_err(|why| why + example)?;
-    let entries = plain.as_array().into_iter().flatten();
+    let mut entries = plain.as_array().into_iter().flatten();
     entries
-        .map(|entry| check_value(entry, &schema["items"]))
-        .collect::<Result<(), String>>()
+        .try_for_each(|entry| check_value(entry, &schema["items"]))
         .map_err(|why| format!("has a wrong entry: each {why}"))
 }
 

@@ -242,3 +242,13 @@ fn exit_quits_too() {
     assert_eq!(screen.sent(), [Command::Quit]);
     assert!(!crate::tui::slash::COMMANDS.iter().any(|(name, _)| *name == "exit"));
 }
+
+#[test]
+fn quit_asks_before_it_stops_work() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").write("/exit ").enter();
+    assert_eq!(screen.notice(), "main is working · /quit again stops it");
+    assert!(!screen.sent().contains(&Command::Quit));
+    screen.write("/exit ").enter();
+    assert!(screen.sent().contains(&Command::Quit));
+}

@@ -171,3 +171,16 @@ fn a_key_meant_for_a_question_that_goes_by_itself_does_not_answer_the_next_one()
         assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
     }
 }
+
+#[test]
+fn tab_before_a_question_can_have_been_read_gives_the_draft_to_nobody() {
+    let mut screen = TestScreen::new();
+    screen.unread = true;
+    screen.prompt("go");
+    let agent = screen.agent(&AgentPath::root(), "explore-1", "map the routes");
+    screen.write("please also look").wait(1000);
+    screen.asks(&agent, 1, "explore-1", "psql shop");
+    screen.key(KeyCode::Tab);
+    assert_eq!(screen.model.focus, None);
+    assert!(screen.model.questions.open.is_some());
+}

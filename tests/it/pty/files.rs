@@ -93,6 +93,8 @@ async fn a_session_is_named_and_resumed_by_its_name() {
     screen.wait_ended();
     let listed = scene.world.run(["sessions"]).finish().await;
     assert!(listed.stdout.contains("Slow login"), "{listed}");
+    let shown = scene.world.run(["sessions", "show", "slow login"]).finish().await;
+    assert!(shown.assert_code(0).stdout.contains(DONE), "{shown}");
     let screen = Screen::start(&scene.world, ["--resume", "slow login"], 120, 30);
     screen.wait_for(DONE);
     send(&screen, "/status ");
