@@ -16,7 +16,7 @@ use super::run::{AgentRun, RunError};
 use super::state::Agent;
 use crate::budget::{BudgetExhausted, Estimate, Reservation};
 use crate::protocol::{
-    Accumulator, ContentBlock, Delta, EventKind, Failure, JournalError, Message, Reply,
+    Accumulator, ContentBlock, Delta, EventKind, Failure, JournalError, Message, ModelCause, Reply,
     RequestCost, RunEnd, Span, StreamEvent, Usage, WaitKind, report_wait,
 };
 use crate::provider::{ErrorKind, EventStream, Model, ProviderError, ToolChoice};
@@ -210,7 +210,7 @@ impl Agent {
             self.setup.model.set((**fallback).clone());
         }
         if run.events.path().is_root() {
-            run.events.emit(fallback.changed_event());
+            run.events.emit(fallback.changed_event(ModelCause::Program));
         }
         true
     }

@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tracing_appender::non_blocking::WorkerGuard;
 
 use super::ask_tool::AskTool;
+use super::choices::Choices;
 use super::models::Models;
 use super::parts::{self, COMMAND_CAPACITY, FrontendOptions};
 use super::setup::{AppError, Setup, session};
@@ -97,7 +98,7 @@ fn prepare_start(
             "--resume needs an id here: caliban sessions lists them".to_owned(),
         ));
     };
-    resumed::keep_model(&mut setup, &open);
+    resumed::keep_model(&mut setup, &open, &Choices::default());
     let log = log::start(&setup)?;
     if cli.print.output_format == Some(OutputFormat::StreamJson) {
         let LoadedConfig { untrusted, starts, .. } = &setup.loaded;

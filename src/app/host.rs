@@ -17,6 +17,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 use tokio_util::sync::CancellationToken;
 
+use super::choices::ChoiceStore;
 use super::models::Models;
 use super::own_command::OwnCommand;
 use crate::cli::ExportFormat;
@@ -38,8 +39,8 @@ use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tool::mcp::Mcp;
 use crate::tool::{IgnoreFiles, walk};
 use crate::tui::host::{
-    AgentChoice, CommandChoice, HostRequest, InfoPage, LocalServer, MemoryChoice, ModelList,
-    ScreenHost, SessionChoice,
+    AgentChoice, CommandChoice, HostRequest, InfoPage, KeptChoice, LocalServer, MemoryChoice,
+    ModelList, ScreenHost, SessionChoice,
 };
 use crate::tui::page::PageLine;
 use crate::tui::slash::update::NOTHING_TO_NAME;
@@ -131,6 +132,8 @@ pub(super) struct LocalHost {
     /// The user's commands that notify and that print the status line.
     pub notify: Option<OwnCommand>,
     pub status_line: Option<OwnCommand>,
+    /// Where choices are kept; absent in the demo.
+    pub choices: Option<ChoiceStore>,
 }
 
 impl LocalHost {
@@ -377,6 +380,15 @@ impl LocalHost {
         }
     }
 
+    async fn keep(&self, choice: &KeptChoice) -> Result<Option<String>, String> {
+        let Some(store) = self.choices.clone() else { return Ok(None) };
+        if let Some(place) = store.take(choice) {
+            return Ok(Some(place));
+        }
+        let kept = tokio::task::spawn_blocking(move || store.write()).await;
+        kept.map_err(|error| error.to_string())?.map(|()| None)
+    }
+
     async fn remember(&self, prompt: &str) {
         let (Some(path), prompt) = (self.history.clone(), prompt.to_owned()) else { return };
         let write = tokio::task::spawn_blocking(move || history::append(&path, &prompt)).await;
@@ -430,6 +442,7 @@ impl ScreenHost for LocalHost {
                 }
             }
             HostRequest::Remember(prompt) => self.remember(prompt).await,
+            HostRequest::Keep { choice, result } => *result = self.keep(choice).await,
             HostRequest::Notify { text, result } => {
                 if let Some(command) = &self.notify {
                     *result = command.run(b"", Some(text), NOTIFY_LIMIT).await.map(drop);

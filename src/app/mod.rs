@@ -10,6 +10,7 @@ use crate::protocol::EnvOverlay;
 use crate::subagent::registry::Definitions;
 
 mod ask_tool;
+mod choices;
 mod handshake;
 pub(crate) mod headless;
 mod host;
@@ -22,6 +23,7 @@ pub(crate) mod parts;
 mod prompt;
 mod protected;
 mod resumed;
+mod retention;
 mod rule_stamps;
 mod rules;
 pub(crate) mod screen;
@@ -62,7 +64,10 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
             command::agents::agents(&action.clone().unwrap_or_default(), &definitions)
         }
         Some(CliCommand::Sessions { action }) => {
-            command::sessions::sessions(&action.clone().unwrap_or_default(), &setup()?.store())
+            let setup = setup()?;
+            let keep_days = setup.loaded.config.session.keep_days;
+            let action = action.clone().unwrap_or_default();
+            command::sessions::sessions(&action, &setup.store(), keep_days)
         }
         Some(CliCommand::Mcp { action }) => {
             command::mcp::mcp(cli, env, &action.clone().unwrap_or_default())?

@@ -11,6 +11,8 @@ use crate::protocol::EnvOverlay;
 /// example in a worktree.
 const OWN_ENTRIES: &[&str] = &[
     "agents",
+    "choices.json",
+    "choices.lock",
     "commands",
     "config.toml",
     "keymap.toml",

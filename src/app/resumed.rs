@@ -1,6 +1,7 @@
 //! State that a resumed session keeps unless the user overrides it: its model, and the name of the
 //! tool that starts sub-agents.
 
+use super::choices::Choices;
 use super::setup::Setup;
 use crate::config::{AgentToolName, KeySource, Origin};
 use crate::runtime::OpenRequest;
@@ -8,7 +9,7 @@ use crate::runtime::OpenRequest;
 /// Lets a stored session keep its provider and model, unless the user names one in an option or a
 /// file. A model name in a project's file does not count: it must not choose who receives the
 /// existing conversation. If the provider has become unavailable, adds a notice with advice.
-pub(super) fn keep_model(setup: &mut Setup, open: &OpenRequest) {
+pub(super) fn keep_model(setup: &mut Setup, open: &OpenRequest, choices: &Choices) {
     let named = &setup.loaded.config.model;
     let (OpenRequest::Stored(id) | OpenRequest::Fork { from: id, .. }) = open else { return };
     let is_users_name = named.name.is_some() && !is_projects(setup, "model.name");
@@ -17,7 +18,9 @@ pub(super) fn keep_model(setup: &mut Setup, open: &OpenRequest) {
     }
     // A read error is reported when the session is opened.
     let Ok(header) = setup.store().header(*id) else { return };
-    if header.provider.is_empty() || header.model.is_empty() {
+    // A model that the user has chosen since then is applied with the other choices.
+    let is_replaced = named.name.is_none() && choices.has_model_since(header.created);
+    if is_replaced || header.provider.is_empty() || header.model.is_empty() {
         return;
     }
     let missing = match setup.loaded.config.key_source(&header.provider, &setup.env) {

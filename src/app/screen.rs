@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
+use super::choices::ChoiceStore;
 use super::host::{LocalHost, MemoryPlaces, history};
 use super::keys::UserKeymap;
 use super::models::Models;
 use super::own_command::OwnCommand;
 use super::parts::{self, COMMAND_CAPACITY, FrontendOptions};
+use super::retention::Retention;
 use super::setup::{AppError, Setup, session};
 use super::{keys, log, resumed, theme};
 use crate::cli::Cli;
@@ -41,21 +43,27 @@ pub(crate) enum ScreenEnd {
 }
 
 /// Shows the screen until the user quits.
-pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<ScreenEnd, AppError> {
+pub(crate) fn run(cli: &Cli, mut setup: Setup) -> Result<ScreenEnd, AppError> {
     setup.check_depth()?;
     check_terminal(&setup.env)?;
     check_command(cli)?;
+    let store = ChoiceStore::new(&setup);
+    let choices = store.as_ref().map(ChoiceStore::read).unwrap_or_default();
+    choices.apply_theme(&mut setup);
     let (mut setup, typed) = match resolve_trust(cli, setup)? {
         TrustOutcome::Start(setup, typed) => (*setup, typed),
         TrustOutcome::Exit(code) => return Ok(ScreenEnd::Exit(code)),
     };
     setup.check_sandbox()?;
+    choices.apply_theme(&mut setup);
+    setup.loaded.notices.extend(choices.problem.clone());
     let open = session(&cli.session, &setup)?;
-    if let Some(open) = &open {
-        check_unused(&setup, open)?;
-        resumed::keep_model(&mut setup, open);
-        resumed::name_agent_tool(&mut setup, open, false);
-    }
+    let pick_session = open.is_none();
+    let open = open.unwrap_or_else(|| OpenRequest::New(SessionId::generate()));
+    check_unused(&setup, &open)?;
+    resumed::keep_model(&mut setup, &open, &choices);
+    resumed::name_agent_tool(&mut setup, &open, false);
+    choices.apply(&mut setup, &open);
     let definition = setup.main_agent(cli)?;
     let events = EventQueue::unbounded();
     let catalogue = parts::catalogue(&setup)?;
@@ -64,11 +72,10 @@ pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<ScreenEnd, AppError> {
         prompt: cli.prompt.clone(),
         no_color: cli.common.no_color,
         stored: !cli.session.no_session,
-        pick_session: open.is_none(),
+        pick_session,
         scripted: false,
         typed,
     };
-    let open = open.unwrap_or_else(|| OpenRequest::New(SessionId::generate()));
     let mcp = setup.mcp(None);
     let mut options =
         FrontendOptions::from_cli(cli, events.clone(), mcp.clone())?.with_definition(definition);
@@ -85,7 +92,10 @@ pub(crate) fn run(cli: &Cli, setup: Setup) -> Result<ScreenEnd, AppError> {
         options.notices.extend(model.iter().flat_map(|model| models.notices(model)));
         theirs.parts(options, for_gate, model, models, for_catalogue)
     };
-    show(&setup, parts, Screen { events, catalogue, models: Some(models), gate, open, start, mcp })
+    let models = Some(models);
+    let (choices, retention) = (store, setup.retention());
+    let shown = Screen { choices, retention, events, catalogue, models, gate, open, start, mcp };
+    show(&setup, parts, shown)
 }
 
 /// Refuses to resume a session that another process writes to: an empty one in its place would take
@@ -137,6 +147,9 @@ pub(crate) struct ScreenStart {
 
 /// The parts that the screen and its backend share.
 pub(crate) struct Screen {
+    /// Where choices are kept; absent in the demo.
+    pub choices: Option<ChoiceStore>,
+    pub retention: Option<Retention>,
     pub events: EventQueue,
     pub catalogue: Arc<Catalogue>,
     /// The source of the model list.
@@ -155,7 +168,8 @@ pub(crate) fn show(
 ) -> Result<ScreenEnd, AppError> {
     let config = &setup.loaded.config;
     let log = log::start(setup)?;
-    let Screen { events, catalogue, models, gate, open, mut start, mcp } = shown;
+    let Screen { choices, retention, events, catalogue, models, gate, open, mut start, mcp } =
+        shown;
     let typed = std::mem::take(&mut start.typed);
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let machine = LocalHost {
@@ -187,6 +201,7 @@ pub(crate) fn show(
             config.tui.notify_command.as_ref(),
         ),
         status_line: OwnCommand::from_config(setup, "status_line", config.tui.status_line.as_ref()),
+        choices,
     };
     let window = (!start.scripted).then(|| label(config, setup)).flatten();
     let window = window.map(|name| catalogue.get(catalogue.resolve_alias(&name)).context_window);
@@ -208,7 +223,8 @@ pub(crate) fn show(
         start,
     };
     parts::block_on(async {
-        let backend = tokio::spawn(async move { serve(parts.await, open, receiver).await });
+        let backend =
+            tokio::spawn(async move { serve(parts.await, open, receiver, retention).await });
         let exit = Box::pin(tui::run(io, Arc::new(machine))).await;
         // If the runtime is gone, there is nothing left to stop.
         let _ = commands.send(Command::Shutdown).await;
@@ -227,7 +243,12 @@ pub(crate) fn show(
 }
 
 /// Serves the screen. If the session cannot be opened, reports that and opens a new one.
-async fn serve(parts: RuntimeParts, open: OpenRequest, commands: mpsc::Receiver<Command>) {
+async fn serve(
+    parts: RuntimeParts,
+    open: OpenRequest,
+    commands: mpsc::Receiver<Command>,
+    retention: Option<Retention>,
+) {
     let events = parts.events.sink();
     let mut runtime = Runtime::new(parts);
     if let Err(error) = runtime.open(open).await {
@@ -235,6 +256,14 @@ async fn serve(parts: RuntimeParts, open: OpenRequest, commands: mpsc::Receiver<
         if let Err(error) = runtime.open(OpenRequest::New(SessionId::generate())).await {
             events.notice(NoticeLevel::Error, error);
         }
+    }
+    // The session is open now, so it counts as used.
+    if let Some(retention) = retention {
+        tokio::task::spawn_blocking(move || {
+            if let Some(line) = retention.run() {
+                events.notice(NoticeLevel::Info, line);
+            }
+        });
     }
     runtime.serve(commands).await;
 }

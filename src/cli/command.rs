@@ -122,6 +122,15 @@ pub enum SessionsAction {
     },
     /// Delete a session and its sub-agents' transcripts; the start of its id is enough.
     Rm { id: String },
+    /// Delete the sessions that nobody has used for long; those in use stay.
+    Prune {
+        /// Delete those last used more than so many days ago [default: session.keep_days, 30].
+        #[arg(long, value_name = "DAYS")]
+        older_than: Option<u32>,
+        /// Only list them.
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 /// The format of an exported session.

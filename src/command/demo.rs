@@ -99,7 +99,17 @@ pub(crate) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
         scripted: true,
         typed: PendingInput::default(),
     };
-    let shown = Screen { events, catalogue, models: None, gate, open, start, mcp };
+    let shown = Screen {
+        choices: None,
+        retention: None,
+        events,
+        catalogue,
+        models: None,
+        gate,
+        open,
+        start,
+        mcp,
+    };
     match screen::show(&setup, async { parts }, shown)? {
         ScreenEnd::Exit(code) => Ok(code),
         // The demo has a model, and so no list that offers it.

@@ -1,25 +1,28 @@
-//! `caliban sessions [list|show ID|export ID|rm ID]`: stored conversations.
+//! `caliban sessions [list|show ID|export ID|rm ID|prune]`: stored conversations.
 
 use std::fmt::Write as _;
 
+use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::export::{StoredTranscript, export};
-use super::{CommandReport, one_line};
+use super::{CommandReport, columns, one_line};
 use crate::app::setup::AppError;
 use crate::cli::{ExportFormat, SessionsAction};
 use crate::protocol::{
     AgentId, ContentBlock, Message, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry,
-    call_subject, count, printable, printable_path,
+    byte_size, call_subject, count, printable, printable_line, printable_path,
 };
-use crate::session::{AgentCallResult, AgentSummary, IdMatch, SessionStore, SessionSummary};
+use crate::session::{
+    AgentCallResult, AgentSummary, IdMatch, PruneReport, SessionStore, SessionSummary,
+};
 use crate::subagent::call_result;
 
 /// The maximum number of lines shown of a tool's result.
 const MAX_RESULT_LINES: usize = 20;
 
 /// Lists, shows, exports or removes sessions.
-pub fn sessions(action: &SessionsAction, store: &SessionStore) -> CommandReport {
+pub fn sessions(action: &SessionsAction, store: &SessionStore, keep_days: u32) -> CommandReport {
     let report = match action {
         SessionsAction::List => return list(&store.list()),
         SessionsAction::Show { id } => find(id, store).map(|agents| show(&agents)),
@@ -28,6 +31,11 @@ pub fn sessions(action: &SessionsAction, store: &SessionStore) -> CommandReport 
             id.and_then(|id| export_session(id, store, *format)).map(CommandReport::text)
         }
         SessionsAction::Rm { id } => remove(id, store),
+        SessionsAction::Prune { older_than, dry_run } => {
+            let days = older_than.unwrap_or(keep_days);
+            let report = store.prune(days_ago(Timestamp::now(), days), *dry_run);
+            return prune_report(&report, days, *dry_run);
+        }
     };
     report.unwrap_or_else(|error| CommandReport::error(printable(&error.to_string())))
 }
@@ -45,6 +53,43 @@ pub fn export_session(
 fn remove(prefix: &str, store: &SessionStore) -> Result<CommandReport, AppError> {
     store.remove(store.find(prefix)?)?;
     Ok(CommandReport::default())
+}
+
+/// Returns the time so many days before, or the earliest one.
+pub(crate) fn days_ago(now: Timestamp, days: u32) -> Timestamp {
+    let hours = SignedDuration::from_hours(i64::from(days) * 24);
+    now.checked_sub(hours).unwrap_or(Timestamp::MIN)
+}
+
+/// Lists what was removed, with sizes, and says what stays.
+fn prune_report(report: &PruneReport, days: u32, dry_run: bool) -> CommandReport {
+    let rows = report.removed.iter().map(|session| {
+        [
+            session.id.to_string(),
+            session.last.strftime("%Y-%m-%d %H:%MZ").to_string(),
+            byte_size(session.bytes),
+            one_line(&session.title, 60),
+        ]
+    });
+    let mut text = columns(&rows.collect::<Vec<_>>());
+    let bytes = byte_size(report.removed.iter().map(|session| session.bytes).sum());
+    let ended = match (report.removed.len(), dry_run) {
+        (0, _) => {
+            format!("No session was last used more than {} ago.\n", count(days as usize, "day"))
+        }
+        (many, true) => format!("{} would be removed, {bytes}.\n", count(many, "session")),
+        (many, false) => format!("{} removed, {bytes}.\n", count(many, "session")),
+    };
+    text.push_str(&ended);
+    if report.in_use > 0 {
+        text.push_str(&format!("{} in use: kept.\n", count(report.in_use, "session")));
+    }
+    for worktree in report.removed.iter().flat_map(|session| &session.worktrees) {
+        let worktree = printable_path(worktree);
+        text.push_str(&format!("The worktree {worktree} of an agent stays: it may hold work.\n"));
+    }
+    report.failed.iter().for_each(|why| text.push_str(&format!("{}\n", printable_line(why))));
+    CommandReport { broken: !report.failed.is_empty(), ..CommandReport::text(text) }
 }
 
 /// Returns the agents of a session, or the one agent with that id.

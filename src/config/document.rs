@@ -356,7 +356,7 @@ mod tests {
             ),
             (
                 "[modle]\nname = \"m\"",
-                "1: unknown key `modle` at the top level; allowed: model, providers, permissions, hooks, budget, mcp_servers, subagents, tui, log",
+                "1: unknown key `modle` at the top level; allowed: model, providers, permissions, hooks, budget, mcp_servers, subagents, tui, session, log",
             ),
             (
                 "[providers.work]\nkind = \"gemeni\"",

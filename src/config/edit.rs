@@ -6,6 +6,7 @@ use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use super::document::{ALIASES, check_value, choices, is_table, key_schema};
 use super::schema::SCHEMA;
+use super::trust_filter::is_users_alone;
 use crate::protocol::Secret;
 
 /// How alike a key and a suggestion for it must be, between 0 and 1.
@@ -41,6 +42,11 @@ impl ConfigEdit {
         let value = parse_value(value, schema);
         check(&value, schema).map_err(|why| format!("`{key}` {why}"))?;
         Ok(Self { path, value: value.into() })
+    }
+
+    /// Whether only the user's own file sets the key.
+    pub fn is_users_alone(&self) -> bool {
+        is_users_alone(&self.path)
     }
 
     /// Returns the key with its dots, without aliases.

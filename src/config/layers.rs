@@ -1,6 +1,7 @@
 //! Merges layers, lowest first, and records the origin of each value.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use toml::{Table, Value};
 
@@ -42,6 +43,12 @@ impl Origins {
     /// Returns the origin of one list entry, counted from 0 in the merged list.
     pub fn get_entry(&self, key: &str, index: usize) -> &Origin {
         self.0.get(key).and_then(|origins| origins.get(index)).unwrap_or(&Origin::BuiltIn)
+    }
+
+    /// Records that this file sets a key, besides the layers.
+    pub fn set_file(&mut self, key: &str, file: &Path) {
+        let origin = Origin::File { path: file.to_owned(), line: 1 };
+        self.0.insert(key.to_owned(), vec![origin]);
     }
 
     /// Whether any value below a table, such as `providers.work`, is not a built-in one.

@@ -25,6 +25,7 @@ mod hooks;
 mod layers;
 pub mod list;
 mod load;
+pub mod lock;
 mod matcher;
 mod mcp;
 mod mcp_config_file;

@@ -40,6 +40,7 @@ pub struct Config {
     pub mcp_servers: BTreeMap<String, McpServerConfig>,
     pub subagents: SubagentsConfig,
     pub tui: TuiConfig,
+    pub session: SessionConfig,
     pub log: LogConfig,
 }
 
@@ -404,6 +405,16 @@ fn notifications<'de, D: serde::Deserializer<'de>>(
 
 fn notifications_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "enum": ["auto", "off", "bell", "osc9", "osc99", "osc777", true, false] })
+}
+
+/// Stored sessions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionConfig {
+    /// Days after its last use that a session is kept. If your own file sets it, older ones are
+    /// removed in the background.
+    #[schemars(range(min = 1))]
+    pub keep_days: u32,
 }
 
 /// The log file.

@@ -6,19 +6,18 @@
 //! from a parent folder.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 
 use super::dirs::Dirs;
 use super::error::{self, Origin};
+use super::lock::{LockError, lock_beside};
 use super::project::Project;
 use super::project_start::{ProjectStart, describe};
 use super::replace::write_atomic;
@@ -30,10 +29,6 @@ const VERSION: u32 = 1;
 
 /// Maximum size of the file, in bytes.
 const MAX_FILE: u64 = 16 << 20;
-
-/// How long to wait for another process to release the lock, and how often to check.
-const LOCK_WAIT: Duration = Duration::from_secs(2);
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
 /// How many items a notice names, and how many characters of each name.
 const MAX_NAMED: usize = 8;
@@ -49,11 +44,8 @@ pub enum TrustError {
     Broken { path: PathBuf, problem: String },
     #[error("cannot write {}: {source}", printable_path(path))]
     Write { path: PathBuf, source: io::Error },
-    #[error(
-        "another process has held {} for {} s; stop it or try again later",
-        printable_path(path), LOCK_WAIT.as_secs()
-    )]
-    Locked { path: PathBuf },
+    #[error("{0}")]
+    Lock(#[from] LockError),
     #[error(
         "the path {} is not valid UTF-8, so trust in it cannot be stored",
         printable_path(path)
@@ -311,7 +303,7 @@ impl Trust {
         let TrustInner { file, root, .. } = &*self.0;
         let name = root.to_str().ok_or_else(|| TrustError::Name { path: root.clone() })?;
         let failed = |source| TrustError::Write { path: file.clone(), source };
-        let _one_at_a_time = lock_store(file)?;
+        let _one_at_a_time = lock_beside(file)?;
         let mut store = read_store(file)?;
         let mut accepted = store.projects.remove(name).unwrap_or_default();
         edit(&mut accepted);
@@ -371,28 +363,6 @@ fn write_store(path: &Path, store: &TrustStore) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(store)?;
     text.push(b'\n');
     write_atomic(path, &text, PermissionsExt::from_mode(0o600))
-}
-
-/// Locks the file against changes by other processes until dropped. Waits for them only briefly.
-fn lock_store(file: &Path) -> Result<File, TrustError> {
-    let path = file.with_extension("lock");
-    let failed = |source| TrustError::Write { path: path.clone(), source };
-    if let Some(folder) = file.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-    }
-    let mut options = OpenOptions::new();
-    let lock = options.create(true).append(true).mode(0o600).open(&path).map_err(failed)?;
-    let began = Instant::now();
-    loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(lock),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
-            Err(TryLockError::WouldBlock) if began.elapsed() >= LOCK_WAIT => {
-                return Err(TrustError::Locked { path });
-            }
-            Err(TryLockError::WouldBlock) => thread::sleep(LOCK_PAUSE),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -52,6 +52,9 @@ const FREE_KEYS: [&str; 10] = [
     "log.level",
 ];
 
+/// Tables that a project cannot set at all, trusted or not: they are about the user's other projects too.
+const USERS_TABLES: [&str; 1] = ["session"];
+
 /// Tables whose entries are accepted as a whole: their parts mean nothing alone.
 const NAMED_TABLES: [&str; 2] = ["providers", "mcp_servers"];
 
@@ -201,6 +204,11 @@ impl<'a> TrustFilter<'a> {
         });
         settings
     }
+}
+
+/// Whether only the user's own file sets this key.
+pub(super) fn is_users_alone(path: &[String]) -> bool {
+    path.first().is_some_and(|table| USERS_TABLES.contains(&table.as_str()))
 }
 
 /// Describes one entry of a list.

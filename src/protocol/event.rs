@@ -30,6 +30,19 @@ pub struct AgentEvent {
     pub kind: EventKind,
 }
 
+/// The reason why the model of the next request is named.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelCause {
+    /// A session was opened, or the program uses another one by itself.
+    #[default]
+    Program,
+    /// The user chose a model.
+    Model,
+    /// The user chose an effort level.
+    Effort,
+}
+
 /// The event itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -213,6 +226,7 @@ pub enum EventKind {
         effort: Option<String>,
         /// The effort levels that the model takes, lowest first; empty if unknown.
         efforts: Vec<String>,
+        cause: ModelCause,
     },
     /// A `Shell` command of the user printed something.
     ShellOutput {

@@ -22,6 +22,15 @@ pub fn thousands(number: u64) -> String {
     }
 }
 
+/// Formats a size: `82 kB`.
+pub fn byte_size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => count(bytes as usize, "byte"),
+        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+    }
+}
+
 /// Formats a count: `1 agent`, `2 agents`.
 pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }

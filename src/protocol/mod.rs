@@ -42,11 +42,11 @@ pub use display::{MotionMode, NotificationMethod, PaneLayout};
 pub use env::{DEPTH_VARIABLE, EnvOverlay};
 pub use escape::EscapeReader;
 pub use event::{
-    AgentEvent, AgentInfo, CompactionState, EventKind, HookOutcome, HookRunInfo, NoticeLevel,
-    ShellEnd, WaitKind,
+    AgentEvent, AgentInfo, CompactionState, EventKind, HookOutcome, HookRunInfo, ModelCause,
+    NoticeLevel, ShellEnd, WaitKind,
 };
 pub use file_change::{ChangeKind, FileChange, FileMode, WorkingTreeChanges};
-pub use format::{clock, count, limit_in_usd, money};
+pub use format::{byte_size, clock, count, limit_in_usd, money};
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use journal::{

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 
 use crate::config::models::{Catalogue, ModelInfo, Pricing, Reasoning};
-use crate::protocol::{Cost, EnvOverlay, EventKind, Message, Usage};
+use crate::protocol::{Cost, EnvOverlay, EventKind, Message, ModelCause, Usage};
 use crate::tool::ToolSpec;
 
 use super::api::{EventStream, ModelRequest, Provider, ToolChoice};
@@ -73,7 +73,7 @@ impl Model {
     }
 
     /// Describes the model as the one that requests use from now on.
-    pub fn changed_event(&self) -> EventKind {
+    pub fn changed_event(&self, cause: ModelCause) -> EventKind {
         let efforts = self.info.effort.as_ref().map(|scale| scale.words()).unwrap_or_default();
         EventKind::ModelChanged {
             provider: self.provider.name().to_owned(),
@@ -81,6 +81,7 @@ impl Model {
             context_window: Some(self.info.context_window),
             effort: self.effort.clone().filter(|effort| self.takes_effort(effort)),
             efforts: efforts.into_iter().map(str::to_owned).collect(),
+            cause,
         }
     }
 

@@ -6,7 +6,9 @@ use tokio::task::JoinHandle;
 
 use super::serve::{RUN_END_WAIT, Runtime, end_background};
 use super::session::{OpenRequest, open_session};
-use crate::protocol::{AgentEvent, EventKind, NoJournal, NoticeLevel, QueuedPrompt};
+use crate::protocol::{
+    AgentEvent, EventKind, ModelCause, NoJournal, NoticeLevel, QueuedPrompt,
+};
 
 impl Runtime {
     /// Switches to another session. Only between runs.
@@ -46,7 +48,7 @@ impl Runtime {
             OpenRequest::New(_) | OpenRequest::Stored(_) => self.restore(agents, &lost),
         }
         if let Some(model) = &self.model {
-            self.events.emit(model.get().changed_event());
+            self.events.emit(model.get().changed_event(ModelCause::Program));
         }
         for notice in std::mem::take(&mut self.notices) {
             self.events.notice(NoticeLevel::Warning, notice);

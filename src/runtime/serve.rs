@@ -18,8 +18,8 @@ use super::subagent_tools::{SubagentTools, with_skills};
 use crate::agent::{Agent, Inbox};
 use crate::hook::SessionEndReason;
 use crate::protocol::{
-    AgentPath, Answer, Command, CompactionState, EventKind, EventSink, Failure, NoticeLevel,
-    PermissionMode, QuestionId, QueuedPrompt, RunEnd, RunOutcome, SessionId, ShellId,
+    AgentPath, Answer, Command, CompactionState, EventKind, EventSink, Failure, ModelCause,
+    NoticeLevel, PermissionMode, QuestionId, QueuedPrompt, RunEnd, RunOutcome, SessionId, ShellId,
 };
 use crate::provider::{Model, ModelSlot, ProviderError};
 use crate::subagent::AgentTree;
@@ -322,7 +322,7 @@ impl Runtime {
         // An effort that the user chose in this session stays, if the model has it.
         let chosen = self.effort.clone().and_then(|effort| model.with_effort(effort).ok());
         let model = chosen.unwrap_or(model);
-        self.events.emit(model.changed_event());
+        self.events.emit(model.changed_event(ModelCause::Model));
         for notice in model.notices() {
             self.events.notice(NoticeLevel::Warning, notice);
         }
@@ -339,7 +339,7 @@ impl Runtime {
         match slot.get().with_effort(effort.clone()) {
             Ok(model) => {
                 self.effort = Some(effort);
-                self.events.emit(model.changed_event());
+                self.events.emit(model.changed_event(ModelCause::Effort));
                 slot.set(model);
             }
             Err(why) => self.events.notice(NoticeLevel::Error, why),

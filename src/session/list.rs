@@ -182,7 +182,7 @@ pub fn agent_ids(dir: &Path) -> Vec<AgentId> {
 }
 
 /// Lists the transcripts of sub-agents.
-fn agent_files(dir: &Path) -> Vec<PathBuf> {
+pub(super) fn agent_files(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir.join("agents")) else { return Vec::new() };
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()

@@ -21,5 +21,6 @@ pub use list::{AgentSummary, SessionPreview, SessionSummary};
 pub use record::{AgentHeader, Record, SessionHeader, VERSION};
 pub use repair::{AgentCallResult, EndAsResult};
 pub use store::find::{FindError, IdMatch};
+pub use store::prune::{PruneReport, PrunedSession};
 pub use store::{LostReport, NewSession, OpenAgent, OpenSession, SessionStore, StoreError};
 pub use transcript::{Transcript, Warning};

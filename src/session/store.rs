@@ -24,6 +24,7 @@ use crate::protocol::{
 };
 
 pub mod find;
+pub mod prune;
 
 /// From this version on, main's file names the agents whose ends it reports.
 const MIN_REPORTS_VERSION: u32 = 2;
@@ -353,18 +354,6 @@ impl SessionStore {
             path: dir,
             source: with_hint(source),
         })
-    }
-
-    /// Removes a session with all its files, unless a process is writing to it.
-    pub fn remove(&self, id: SessionId) -> Result<(), StoreError> {
-        let dir = self.dir(id);
-        let path = transcript_file(&dir);
-        let writing =
-            |source| StoreError::Write { id, path: path.clone(), source: with_hint(source) };
-        if path.exists() {
-            writer::open(&path, true).map_err(writing)?;
-        }
-        fs::remove_dir_all(&dir).map_err(writing)
     }
 
     /// Returns the folder of a session.

@@ -2,7 +2,7 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt as _, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -66,6 +66,7 @@ pub fn open(path: &Path, may_exist: bool) -> io::Result<(LineAppender<File>, boo
         false => options.create_new(true).open(path)?,
     };
     lock(&file)?;
+    check_in_place(&file, path)?;
     let len = file.metadata()?.len();
     let end = last_line_start(&mut file, len)?;
     let mut tail = LineAppender::new(file, len);
@@ -111,7 +112,25 @@ fn lock(file: &File) -> io::Result<()> {
 
 /// Checks that no process holds the lock of a file.
 pub fn check_unlocked(path: &Path) -> io::Result<()> {
-    lock(&File::open(path)?)
+    lock_existing(path).map(drop)
+}
+
+/// Locks a file as its writer does, until it is dropped, and changes nothing.
+pub fn lock_existing(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    lock(&file)?;
+    check_in_place(&file, path)?;
+    Ok(file)
+}
+
+/// Checks that a locked file is still the one at its path: a process that removed it may have held
+/// the lock before.
+fn check_in_place(file: &File, path: &Path) -> io::Result<()> {
+    let (ours, found) = (file.metadata()?, path.metadata()?);
+    match (ours.dev(), ours.ino()) == (found.dev(), found.ino()) {
+        true => Ok(()),
+        false => Err(ErrorKind::NotFound.into()),
+    }
 }
 
 fn try_lock(file: &File) -> io::Result<()> {
@@ -234,6 +253,19 @@ mod tests {
             self.bytes.truncate(usize::try_from(len).unwrap());
             Ok(())
         }
+    }
+
+    #[test]
+    fn a_file_that_was_removed_while_its_lock_was_waited_for_is_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("transcript.jsonl");
+        std::fs::write(&path, "").unwrap();
+        let opened = File::open(&path).unwrap();
+        check_in_place(&opened, &path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(check_in_place(&opened, &path).unwrap_err().kind(), ErrorKind::NotFound);
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(check_in_place(&opened, &path).unwrap_err().kind(), ErrorKind::NotFound);
     }
 
     #[test]

@@ -198,6 +198,8 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
     let effects = update::start(&mut screen.model, prompt, pick_session);
     screen.perform(effects)?;
     let ended = screen.run_until_exit(&mut keyboard, &io.events, &coloured).await;
+    // A choice made just before is written, even if nobody waits for that.
+    while let Some(Some(_)) = screen.requests.next().now_or_never() {}
     if rich && screen.start.elapsed() < GROUND_TIME && screen.model.themes.ground.is_none() {
         // What the terminal still says must not reach the shell's prompt.
         let _ = tokio::time::timeout(GROUND_WAIT, async {

@@ -22,7 +22,7 @@ use crate::tui::queue::update as queue;
 use crate::tui::session::DEFAULT_EFFORT;
 use crate::tui::transcript::ItemKind;
 use crate::tui::transcript::update::transcribe;
-use crate::tui::{labels, replay, turn};
+use crate::tui::{choices, labels, replay, turn};
 
 /// The end of a turn that took this long causes a notification if the window has no focus.
 const LONG_TURN_TIME: Duration = Duration::from_secs(10);
@@ -138,9 +138,17 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             model.session.main_spent.1 += cost;
         }
         EventKind::ModeChanged { mode } => mode_changed(model, mode),
-        EventKind::ModelChanged { provider, model: name, context_window, effort, efforts } => {
+        EventKind::ModelChanged {
+            provider,
+            model: name,
+            context_window,
+            effort,
+            efforts,
+            cause,
+        } => {
             effort_changed(model, &name, effort, efforts);
             model_changed(model, provider, name, context_window);
+            choices::model_changed(model, cause, effects);
         }
         EventKind::ShellOutput { text } => model.main.shell_output(&text),
         EventKind::ShellFinished { line, text, status } => {

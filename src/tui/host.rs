@@ -77,10 +77,27 @@ pub enum HostRequest {
     Export { session: SessionId, path: String, result: Result<PathBuf, String> },
     /// A prompt to keep in the history.
     Remember(String),
+    /// A choice that later sessions begin with; or else the place that sets another one for them.
+    Keep { choice: KeptChoice, result: Result<Option<String>, String> },
     /// A text of which the user's command notifies, and how that went.
     Notify { text: String, result: Result<(), String> },
     /// The state of the session for the user's command, and the line that it prints.
     StatusLine { input: String, line: Result<String, String> },
+}
+
+/// A choice that later sessions begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeptChoice {
+    /// The theme, for all projects; the others are for this one.
+    Theme(String),
+    Model {
+        provider: String,
+        name: String,
+    },
+    /// An effort level; `None` for the model's default.
+    Effort(Option<String>),
+    /// Whether the mode is plan mode. No freer mode is kept.
+    Plan(bool),
 }
 
 /// A page whose lines the host knows.

@@ -2,6 +2,7 @@
 
 mod agents;
 mod background;
+mod choices;
 mod chrome;
 pub mod composer;
 pub mod event_loop;

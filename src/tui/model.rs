@@ -54,6 +54,8 @@ pub struct TuiModel {
     pub notify_command: NotifyCommandState,
     pub status_line: StatusLineState,
     pub shell: Option<RunningShell>,
+    /// Whether the last known mode was plan mode.
+    pub was_plan: bool,
     pub keys: KeyTimes,
     /// Text selected with the mouse, or being selected.
     pub selection: Option<MouseSelection>,
@@ -259,7 +261,9 @@ impl TuiModel {
         for (level, text) in start.notices {
             main.push(ItemKind::Notice { level, text });
         }
+        let plan = start.session.mode == PermissionMode::Plan;
         Self {
+            was_plan: plan,
             settings,
             keymap: Arc::new(keymap),
             session: start.session,

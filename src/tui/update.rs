@@ -22,7 +22,7 @@ use crate::tui::question::{early, update as question};
 use crate::tui::reader::update as reader;
 use crate::tui::slash::update as commands;
 use crate::tui::transcript::{Extent, Scroll};
-use crate::tui::{events, mouse, replay, status_line};
+use crate::tui::{choices, events, mouse, replay, status_line};
 
 /// Applies a message to the model. Nothing else changes the model.
 pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
@@ -97,6 +97,7 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
     replay::request_transcripts(model, &mut effects);
     question::open_if_due(model);
     status_line::refresh(model, changed, &mut effects);
+    choices::refresh(model, &mut effects);
     if model.notice_is_over() {
         model.notice = None;
         model.draw = DrawUrgency::Now;
@@ -275,6 +276,7 @@ fn notify_question(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
     match answered {
         HostRequest::Remember(_) | HostRequest::StatusLine { .. } => false,
+        HostRequest::Keep { result, .. } => *result != Ok(None),
         HostRequest::Notify { result, .. } => result.is_err(),
         HostRequest::Branch(branch) => *branch != model.session.branch,
         HostRequest::Notes(notes) => *notes != model.session.notes,
@@ -350,6 +352,7 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         }
         HostRequest::Edit(Err(problem)) => model.say(problem),
         HostRequest::Remember(_) => {}
+        HostRequest::Keep { choice, result } => choices::kept(model, &choice, result),
         HostRequest::Notify { text, result } => {
             notify::command_ended(model, text, result, effects);
         }

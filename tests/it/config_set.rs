@@ -80,8 +80,11 @@ async fn a_file_with_mistakes_is_left_alone() {
 async fn a_project_may_only_be_given_what_it_may_set() {
     let scene = Scene::new();
     let in_project = ["--scope", "project"];
-    let refused =
-        [["permissions.mode", "acceptEdits"], ["permissions.allow", "[\"Bash(make:*)\"]"]];
+    let refused = [
+        ["permissions.mode", "acceptEdits"],
+        ["permissions.allow", "[\"Bash(make:*)\"]"],
+        ["session.keep_days", "1"],
+    ];
     for args in refused {
         let run = set(&scene, &[&in_project[..], &args].concat()).await;
         assert!(run.assert_code(2).stderr.contains("a project's file may not set this"), "{run}");

@@ -68,6 +68,8 @@ mod random_runs;
 #[cfg(feature = "sub-agents")]
 mod read_only;
 mod rejected;
+#[cfg(feature = "sub-agents")]
+mod retention;
 mod retry;
 #[cfg(feature = "sub-agents")]
 mod scope;

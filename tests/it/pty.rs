@@ -2,6 +2,7 @@
 
 mod around;
 mod background;
+mod choices;
 mod files;
 mod form;
 mod keyboard;

@@ -20,20 +20,25 @@ pub(crate) fn set(
         return Err(AppError::Usage(why.to_owned()));
     }
     let edit = ConfigEdit::parse(key, value).map_err(AppError::Usage)?;
+    if scope == ConfigScope::Project && edit.is_users_alone() {
+        return Err(not_in_project(&edit.key()));
+    }
     let file = ConfigFile::new(scope, &setup.dirs, &setup.loaded.project, &setup.cwd);
     let text = file.edited_text(&edit)?;
     let before = std::mem::take(&mut setup.loaded.untrusted);
     check(&mut setup, &edit, &file, &text)?;
     let waits = |thing: &&UntrustedItem| !before.contains(thing);
     if let Some(thing) = setup.loaded.untrusted.iter().find(waits) {
-        let why = format!(
-            "a project's file may not set this: {} would be ignored until trusted; set it in your own file, without --scope",
-            thing.name()
-        );
-        return Err(AppError::Usage(why));
+        return Err(not_in_project(thing.name()));
     }
     file.write(&text)?;
     Ok(report(&setup, &edit.key(), &file))
+}
+
+fn not_in_project(what: &str) -> AppError {
+    AppError::Usage(format!(
+        "a project's file may not set this: {what} would be ignored there; set it in your own file, without --scope"
+    ))
 }
 
 /// Loads the configuration as if the file had this text, with all checks of a start.

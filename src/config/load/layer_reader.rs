@@ -17,7 +17,7 @@ use crate::config::settings_file::{self, SettingsFile, SettingsOwner};
 use crate::config::settings_layer::{self, Variables};
 use crate::config::sources::{ConfigSources, read_text};
 use crate::config::start::StartResolver;
-use crate::config::trust_filter::TrustFilter;
+use crate::config::trust_filter::{TrustFilter, is_users_alone};
 use crate::disk::{leaves_folder, normalize, resolve};
 use crate::protocol::{RuleFile, printable_path};
 
@@ -136,10 +136,25 @@ impl<'a> LayerReader<'a> {
         let settings = self.read_settings(&path)?;
         self.note_file(path, settings.is_some());
         let Some(mut settings) = settings else { return Ok(()) };
+        self.drop_users_settings(&mut settings);
         hooks::retain(&mut settings, |hook| self.trust_filter.admit_item(hook.untrusted_item()))?;
         let settings = self.trust_filter.filter_settings(settings, &self.layers.merged);
         self.layers.add(settings);
         Ok(())
+    }
+
+    /// Drops what only the user's own file can set, with a notice.
+    fn drop_users_settings(&mut self, settings: &mut Vec<Setting>) {
+        let notices = &mut self.notices;
+        settings.retain(|setting| {
+            let is_users = is_users_alone(&setting.path);
+            if let Some(origin) = setting.origins.first().filter(|_| is_users) {
+                let key = setting.key();
+                notices
+                    .push(format!("{origin}: {key} is ignored; only your own config.toml sets it"));
+            }
+            !is_users
+        });
     }
 
     /// Reads the settings of one file of our own; `None` if it does not exist.

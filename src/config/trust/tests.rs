@@ -1,6 +1,9 @@
+use std::fs::File;
 use std::os::unix::fs::symlink;
+use std::time::Instant;
 
 use super::*;
+use crate::config::lock::LOCK_WAIT;
 
 struct TrustFixture {
     top: tempfile::TempDir,
@@ -156,7 +159,7 @@ fn where_nothing_can_be_kept_nothing_counts() {
     fs::write(world.dirs().data, "a file where the folder should be").unwrap();
     let trust = world.trust("repo");
     let hook = thing("hook Stop: ./x.sh", ".claude/settings.json");
-    assert!(matches!(trust.accept(std::slice::from_ref(&hook)), Err(TrustError::Write { .. })));
+    assert!(matches!(trust.accept(std::slice::from_ref(&hook)), Err(TrustError::Lock(_))));
     assert!(!trust.accepts(&hook));
 }
 

@@ -121,7 +121,7 @@ impl SessionStore {
             .map(|(header, _)| header.id)
     }
 
-    fn ids(&self) -> Vec<SessionId> {
+    pub(super) fn ids(&self) -> Vec<SessionId> {
         let Ok(entries) = fs::read_dir(&self.root) else { return Vec::new() };
         entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
     }

@@ -12,6 +12,7 @@ use crate::protocol::{
 };
 use crate::session::{AgentCallResult, SessionPreview};
 
+mod prune;
 mod sub_agents;
 mod summary;
 

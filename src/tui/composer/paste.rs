@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::tui::format::count;
+use crate::protocol::byte_size;
 
 /// The notice for a paste that was not inserted.
 pub const PASTE_TOO_LARGE: &str = "not pasted: more than 16 MB · save it as a file and name that";
@@ -146,11 +146,7 @@ impl LargePastes {
 
 /// A label such as `[2,000 lines · 82 kB]`.
 fn label(text: &str) -> String {
-    let size = match text.len() {
-        bytes @ ..1000 => count(bytes, "byte"),
-        bytes @ ..1_000_000 => format!("{} kB", bytes / 1000),
-        bytes => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
-    };
+    let size = byte_size(text.len() as u64);
     let lines = match text.lines().count() {
         1 => "1 line".to_owned(),
         lines @ ..1000 => format!("{lines} lines"),

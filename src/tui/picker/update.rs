@@ -3,6 +3,7 @@
 use crossterm::event::KeyEvent;
 
 use crate::protocol::{Command, PermissionMode};
+use crate::tui::choices;
 use crate::tui::composer::draft;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::first_run::{SetupWay, update as first_run};
@@ -111,13 +112,14 @@ fn apply_choice(model: &mut TuiModel, choice: PickerChoice, effects: &mut Vec<Sc
         PickerChoice::Mode(mode) => {
             effects.push(ScreenEffect::Send(Command::SetMode { mode, answers: false }));
         }
-        PickerChoice::Theme(name) => choose_theme(model, name),
+        PickerChoice::Theme(name) => choose_theme(model, name, effects),
     }
 }
 
-/// Takes a theme for the session.
-pub fn choose_theme(model: &mut TuiModel, name: String) {
-    model.say(format!("theme {name} for this session · theme = \"{name}\" below [tui] keeps it"));
+/// Takes a theme, for later sessions too.
+pub fn choose_theme(model: &mut TuiModel, name: String, effects: &mut Vec<ScreenEffect>) {
+    model.say(format!("theme {name}, for later sessions too"));
+    choices::keep_theme(&name, effects);
     model.settings.theme = name;
 }
 

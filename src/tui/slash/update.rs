@@ -82,7 +82,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             effects.push(ScreenEffect::Send(Command::SetEffort { effort }));
         }
         "permissions" => open::permissions(model),
-        "theme" => theme(model, argument),
+        "theme" => theme(model, argument, effects),
         "mcp" => {
             page::open(model, MCP_TITLE, vec!["loading …".into()]);
             effects.push(ScreenEffect::Ask(HostRequest::McpServers(McpServers::default())));
@@ -174,11 +174,11 @@ fn local_provider(model: &TuiModel, name: &str) -> Option<String> {
 }
 
 /// Takes the named theme for the session, or opens the list.
-fn theme(model: &mut TuiModel, name: &str) {
+fn theme(model: &mut TuiModel, name: &str, effects: &mut Vec<ScreenEffect>) {
     if name.is_empty() {
         open::themes(model);
     } else if model.themes.choices.iter().any(|choice| choice.name == name) {
-        picker::choose_theme(model, name.to_owned());
+        picker::choose_theme(model, name.to_owned(), effects);
     } else {
         model.say(format!("there is no theme {} · /theme lists them", one_line(name)));
     }

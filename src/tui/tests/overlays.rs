@@ -11,8 +11,8 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Style;
 
 use crate::protocol::{
-    AgentPath, ChangeKind, Command, Cost, EventKind, FileChange, McpState, McpStatus, RunEnd,
-    SessionId, WorkingTreeChanges,
+    AgentPath, ChangeKind, Command, Cost, EventKind, FileChange, McpState, McpStatus, ModelCause,
+    RunEnd, SessionId, WorkingTreeChanges,
 };
 use crate::tui::FirstRun;
 use crate::tui::host::{
@@ -289,6 +289,7 @@ fn an_effort_is_chosen_from_those_of_the_model() {
         context_window: None,
         effort: effort.map(str::to_owned),
         efforts: ["low", "high"].map(str::to_owned).to_vec(),
+        cause: ModelCause::Effort,
     };
     screen.main(changed(Some("low")));
     screen.write("/effort").enter().key(KeyCode::Down);

@@ -7,8 +7,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use crate::protocol::{
-    AgentPath, Command, EventKind, Failure, ResultBlock, RunEnd, Sender, Todo, TodoStatus,
-    ToolDetails, ToolUseId,
+    AgentPath, Command, EventKind, Failure, ModelCause, ResultBlock, RunEnd, Sender, Todo,
+    TodoStatus, ToolDetails, ToolUseId,
 };
 use crate::tui::host::{HostRequest, LocalServer};
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -467,7 +467,10 @@ fn without_a_model_the_first_screen_says_what_is_enough() {
     assert_eq!(screen.notice(), "No model yet: your text stays here · /model");
     let (provider, model) = ("ollama".to_owned(), "gpt-oss".to_owned());
     let (effort, efforts) = (None, Vec::new());
-    screen.main(EventKind::ModelChanged { provider, model, context_window: None, effort, efforts });
+    let (context_window, cause) = (None, ModelCause::Model);
+    let changed =
+        EventKind::ModelChanged { provider, model, context_window, effort, efforts, cause };
+    screen.main(changed);
     screen.enter();
     assert!(
         matches!(&screen.sent()[..], [Command::Prompt { prompt, .. }] if prompt.text == "hello")

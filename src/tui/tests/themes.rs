@@ -6,8 +6,10 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
 use crate::protocol::EnvOverlay;
-use crate::tui::msg::Msg;
+use crate::tui::host::{HostRequest, KeptChoice};
+use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::testing::TestScreen;
+use crate::tui::tests::pictures::picture;
 use crate::tui::text::Highlighter;
 use crate::tui::theme::{Ground, Theme};
 use crate::tui::themes::ThemeSet;
@@ -53,8 +55,19 @@ fn the_list_previews_enter_keeps_and_esc_goes_back() {
     assert_eq!(accent(&screen, &mut view), accent_of("contrast-dark"));
     screen.enter();
     assert_eq!(accent(&screen, &mut view), accent_of("contrast-dark"));
-    let notice = "theme contrast for this session · theme = \"contrast\" below [tui] keeps it";
-    assert_eq!(screen.notice(), notice);
+    assert_eq!(screen.notice(), "theme contrast, for later sessions too");
+    let (choice, result) = (KeptChoice::Theme("contrast".to_owned()), Ok(None));
+    let kept = ScreenEffect::Ask(HostRequest::Keep { choice: choice.clone(), result });
+    assert!(screen.effects.contains(&kept), "{:?}", screen.effects);
+    for (result, line) in [
+        (Ok(Some("config.toml:3".to_owned())), " · config.toml:3 sets it for later ones"),
+        (Err("cannot write x".to_owned()), " only: cannot write x"),
+    ] {
+        let answered = HostRequest::Keep { choice: choice.clone(), result };
+        screen.send(Msg::Host { answered, at: screen.model.now });
+        let shown = picture(&mut screen, 80, 24);
+        assert!(shown.contains(&format!("theme contrast for this session{line}")), "{shown}");
+    }
     screen.write("/theme neon").enter();
     assert_eq!(screen.notice(), "there is no theme neon · /theme lists them");
     screen.write("/theme terminal").enter();

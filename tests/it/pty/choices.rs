@@ -1,0 +1,156 @@
+//! Choices made on the screen: the next start begins with them, unless something else is named.
+
+use super::{NOTHING, send};
+use crate::support::pty::{CTRL_D, SHIFT_TAB, Screen};
+use crate::support::scene::Scene;
+use crate::support::script::text;
+
+fn start<'a>(scene: &Scene, args: impl IntoIterator<Item = &'a str>) -> Screen {
+    let screen = Screen::start(&scene.world, args, 120, 30);
+    screen.wait_for("Ctrl+D quits");
+    screen
+}
+
+fn quit(screen: Screen) {
+    screen.keys(CTRL_D);
+    assert_eq!(screen.exit().exit, Ok(0));
+}
+
+fn stored(scene: &Scene) -> String {
+    std::fs::read_to_string(scene.world.settings_dir().join("choices.json")).unwrap_or_default()
+}
+
+/// Chooses a model, an effort, a theme and plan mode.
+fn choose_all(scene: &Scene) {
+    let screen = start(scene, NOTHING);
+    send(&screen, "/model claude-opus-5-5");
+    screen.wait_for("model: claude-opus-5-5, from the next request on");
+    send(&screen, "/effort low");
+    screen.wait_for("effort: low, from the next request on");
+    send(&screen, "/theme contrast");
+    screen.wait_for("theme contrast, for later sessions too");
+    screen.keys(SHIFT_TAB);
+    screen.wait_for("mode: acceptEdits");
+    screen.keys(SHIFT_TAB);
+    screen.wait_for("mode: plan");
+    quit(screen);
+}
+
+#[tokio::test]
+async fn the_next_start_in_the_project_begins_with_what_was_chosen() {
+    let scene = Scene::new();
+    choose_all(&scene);
+    scene.server.when("HELLO-1").reply(text("said-1"));
+    let screen = start(&scene, NOTHING);
+    let shown = screen.wait_for("claude-opus-5-5");
+    assert!(shown.contains(" plan · "), "{shown}");
+    send(&screen, "HELLO-1");
+    screen.wait_for("said-1");
+    let request = &scene.server.requests()[0];
+    assert_eq!(request.body["model"], "claude-opus-5-5");
+    assert_eq!(request.body["output_config"]["effort"], "low");
+    send(&screen, "/theme");
+    let shown = screen.wait_for("in use");
+    let row = shown.lines().find(|line| line.contains("in use")).unwrap();
+    assert!(row.contains("contrast"), "{shown}");
+}
+
+#[tokio::test]
+async fn another_project_has_the_theme_alone() {
+    let scene = Scene::new();
+    choose_all(&scene);
+    let other = scene.world.root().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let screen = start(&scene, ["-C", other.to_str().unwrap()]);
+    let shown = screen.wait_for("claude-sonnet");
+    assert!(shown.contains(" default · "), "{shown}");
+    send(&screen, "/theme");
+    let shown = screen.wait_for("in use");
+    let row = shown.lines().find(|line| line.contains("in use")).unwrap();
+    assert!(row.contains("contrast"), "{shown}");
+}
+
+#[tokio::test]
+async fn options_and_files_take_precedence_and_the_screen_says_so() {
+    let scene = Scene::new();
+    choose_all(&scene);
+    let args = ["--model", "claude-haiku-5-5", "--permission-mode", "default"];
+    let screen = start(&scene, args);
+    let shown = screen.wait_for("claude-haiku-5-5");
+    assert!(shown.contains(" default · "), "{shown}");
+    quit(screen);
+    let before = stored(&scene);
+    scene.world.config("[model]\nname = \"claude-sonnet-5\"\n");
+    let screen = start(&scene, NOTHING);
+    screen.wait_for("claude-sonnet-5");
+    send(&screen, "/model claude-haiku-5-5");
+    screen.wait_for("model claude-haiku-5-5 for this session");
+    screen.wait_for("config.toml:2 sets it");
+    quit(screen);
+    assert_eq!(stored(&scene), before);
+}
+
+#[tokio::test]
+async fn no_freer_mode_is_kept() {
+    let scene = Scene::new();
+    choose_all(&scene);
+    let screen = start(&scene, NOTHING);
+    screen.wait_for(" plan · ");
+    screen.keys(SHIFT_TAB);
+    screen.wait_for("mode: default");
+    screen.keys(SHIFT_TAB);
+    screen.wait_for("mode: acceptEdits");
+    quit(screen);
+    let screen = start(&scene, NOTHING);
+    screen.wait_for(" default · ");
+    assert!(!stored(&scene).contains("acceptEdits"));
+}
+
+#[tokio::test]
+async fn a_session_keeps_the_model_that_was_chosen_in_it() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("said-1"));
+    let screen = start(&scene, ["HELLO-1"]);
+    screen.wait_for("said-1");
+    send(&screen, "/model claude-opus-5-5");
+    screen.wait_for("model: claude-opus-5-5");
+    quit(screen);
+    let screen = start(&scene, ["-c"]);
+    screen.wait_for("claude-opus-5-5");
+    quit(screen);
+    // A session that began with another one keeps that.
+    scene.server.when("HELLO-2").reply(text("said-2"));
+    let screen = start(&scene, ["--model", "claude-haiku-5-5", "HELLO-2"]);
+    screen.wait_for("said-2");
+    quit(screen);
+    let screen = start(&scene, ["-c"]);
+    screen.wait_for("claude-haiku-5-5");
+}
+
+#[tokio::test]
+async fn a_broken_file_costs_one_line_and_is_replaced_by_the_next_choice() {
+    let scene = Scene::new();
+    let file = scene.world.settings_dir().join("choices.json");
+    for broken in ["{\"theme\": 3", "7", "\0\u{1b}[2J"] {
+        std::fs::write(&file, broken).unwrap();
+        let screen = start(&scene, NOTHING);
+        let shown = screen.wait_for("choices.json");
+        assert!(shown.contains("claude-sonnet"), "{shown}");
+        send(&screen, "/theme light");
+        screen.wait_for("theme light, for later sessions too");
+        quit(screen);
+        assert!(stored(&scene).contains("\"theme\": \"light\""), "{}", stored(&scene));
+    }
+    std::fs::write(&file, "{\"theme\": \"gone\"}").unwrap();
+    let screen = start(&scene, NOTHING);
+    screen.wait_for("Using auto");
+}
+
+#[tokio::test]
+async fn a_model_that_cannot_be_used_any_more_is_named_and_passed_over() {
+    let mut scene = Scene::new();
+    choose_all(&scene);
+    scene.world.unset("ANTHROPIC_API_KEY");
+    let screen = start(&scene, NOTHING);
+    screen.wait_for("claude-opus-5-5, is not used: ANTHROPIC_API_KEY is not set");
+}
