@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::choices::ChoiceStore;
 use super::models::Models;
 use super::own_command::OwnCommand;
+use super::session_search::SessionSearch;
 use crate::cli::ExportFormat;
 use crate::command::doctor::Doctor;
 use crate::command::sessions::export_session;
@@ -40,7 +41,7 @@ use crate::tool::mcp::Mcp;
 use crate::tool::{IgnoreFiles, walk};
 use crate::tui::host::{
     AgentChoice, CommandChoice, HostRequest, InfoPage, KeptChoice, LocalServer, MemoryChoice,
-    ModelList, ScreenHost, SessionChoice,
+    ModelList, ScreenHost, SessionChoice, SessionEnd, SessionHits,
 };
 use crate::tui::page::PageLine;
 use crate::tui::slash::update::NOTHING_TO_NAME;
@@ -50,9 +51,6 @@ const FILES_SEARCHED: usize = 50_000;
 
 /// The maximum number of search results.
 const FILES_SHOWN: usize = 50;
-
-/// The most sessions with a preview of their last answer.
-const SESSIONS_PREVIEWED: usize = 200;
 
 /// The most bytes of session files that are read to add up costs.
 const PREVIEW_BYTES: u64 = 24 << 20;
@@ -118,6 +116,7 @@ pub(super) struct LocalHost {
     pub custom: CommandSources,
     pub doctor: Doctor,
     pub store: SessionStore,
+    pub search: Arc<SessionSearch>,
     /// The source of models; absent if there is only one, as in the demo.
     pub models: Option<Arc<Models>>,
     /// Names of variables that hold keys: the editor does not get them.
@@ -199,28 +198,42 @@ impl LocalHost {
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
     }
 
-    async fn sessions(&self) -> Vec<SessionChoice> {
+    async fn sessions(&self, everywhere: bool, most: Option<usize>) -> Vec<SessionChoice> {
         let (store, cwd) = (self.store.clone(), self.cwd.clone());
         let list = move || {
-            let mut here = store.list();
-            here.retain(|session| lossy_path::is_same(&session.cwd, &cwd));
-            let ids: Vec<_> = here.iter().take(SESSIONS_PREVIEWED).map(|it| it.id).collect();
-            let mut previews = store.previews(&ids, PREVIEW_BYTES).into_iter();
+            let here = (!everywhere).then_some(&*cwd);
+            let listed = store.newest(here, most.unwrap_or(usize::MAX));
             let now = Timestamp::now();
-            let choice = |session: SessionSummary| {
-                let SessionPreview { answer, cost } = previews.next().unwrap_or_default();
-                SessionChoice {
-                    id: session.id,
-                    title: session.title().to_owned(),
-                    age: age(now, session.last),
-                    agents: session.agents,
-                    cost,
-                    answer: answer.chars().take(ANSWER_CHARS).collect(),
-                }
+            let choice = |session: SessionSummary| SessionChoice {
+                id: session.id,
+                title: session.title().to_owned(),
+                age: age(now, session.last),
+                agents: session.agents,
+                elsewhere: !lossy_path::is_same(&session.cwd, &cwd),
+                folder: session.cwd,
+                branch: session.branch,
+                end: SessionEnd::default(),
             };
-            here.into_iter().map(choice).collect()
+            listed.into_iter().map(choice).collect()
         };
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
+    }
+
+    async fn session_previews(&self, ids: &[SessionId]) -> Vec<SessionEnd> {
+        let (store, ids) = (self.store.clone(), ids.to_vec());
+        let end = |preview: SessionPreview| SessionEnd {
+            cost: preview.cost,
+            answer: preview.answer.chars().take(ANSWER_CHARS).collect(),
+        };
+        let read = move || store.previews(&ids, PREVIEW_BYTES).into_iter().map(end).collect();
+        tokio::task::spawn_blocking(read).await.unwrap_or_default()
+    }
+
+    async fn search_sessions(&self, query: &str, everywhere: bool) -> SessionHits {
+        let (store, query, search) = (self.store.clone(), query.to_owned(), self.search.clone());
+        let cwd = (!everywhere).then(|| self.cwd.clone());
+        let run = move || search.run(&store, cwd.as_deref(), &query);
+        tokio::task::spawn_blocking(run).await.unwrap_or_default()
     }
 
     async fn models(&self) -> ModelList {
@@ -405,7 +418,15 @@ impl ScreenHost for LocalHost {
             HostRequest::Files { query, paths } => *paths = self.files(query).await,
             HostRequest::Agents(definitions) => *definitions = self.agents().await,
             HostRequest::Commands(commands) => *commands = self.commands().await,
-            HostRequest::Sessions(sessions) => *sessions = self.sessions().await,
+            HostRequest::Sessions { everywhere, most, sessions } => {
+                *sessions = self.sessions(*everywhere, *most).await;
+            }
+            HostRequest::SessionPreviews { ids, previews } => {
+                *previews = self.session_previews(ids).await;
+            }
+            HostRequest::SearchSessions { query, everywhere, hits } => {
+                *hits = self.search_sessions(query, *everywhere).await;
+            }
             HostRequest::Models(models) => *models = self.models().await,
             HostRequest::LocalServers(servers) => *servers = self.local_servers().await,
             HostRequest::Page(InfoPage::Doctor, lines) => *lines = self.doctor.page().await,

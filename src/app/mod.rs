@@ -27,6 +27,7 @@ mod retention;
 mod rule_stamps;
 mod rules;
 pub(crate) mod screen;
+mod session_search;
 pub(crate) mod setup;
 pub(crate) mod theme;
 

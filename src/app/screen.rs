@@ -60,7 +60,6 @@ pub(crate) fn run(cli: &Cli, mut setup: Setup) -> Result<ScreenEnd, AppError> {
     let open = session(&cli.session, &setup)?;
     let pick_session = open.is_none();
     let open = open.unwrap_or_else(|| OpenRequest::New(SessionId::generate()));
-    check_unused(&setup, &open)?;
     resumed::keep_model(&mut setup, &open, &choices);
     resumed::name_agent_tool(&mut setup, &open, false);
     choices.apply(&mut setup, &open);
@@ -96,18 +95,6 @@ pub(crate) fn run(cli: &Cli, mut setup: Setup) -> Result<ScreenEnd, AppError> {
     let (choices, retention) = (store, setup.retention());
     let shown = Screen { choices, retention, events, catalogue, models, gate, open, start, mcp };
     show(&setup, parts, shown)
-}
-
-/// Refuses to resume a session that another process writes to: an empty one in its place would take
-/// the user's prompts.
-fn check_unused(setup: &Setup, open: &OpenRequest) -> Result<(), AppError> {
-    match open {
-        OpenRequest::Stored(id) => {
-            let checked = setup.store().check_unused(*id);
-            checked.map_err(|error| AppError::Usage(error.to_string()))
-        }
-        OpenRequest::New(_) | OpenRequest::Fork { .. } => Ok(()),
-    }
 }
 
 /// Refuses a single word as a prompt where there is no terminal for it: it was meant as a command.
@@ -188,6 +175,7 @@ pub(crate) fn show(
         custom: setup.custom(),
         doctor: Doctor::new(setup),
         store: setup.store(),
+        search: Arc::default(),
         models,
         secrets: config.key_variables().into_iter().map(str::to_owned).collect(),
         history: start.stored.then(|| setup.dirs.data.join(HISTORY_FILE)),
@@ -242,7 +230,8 @@ pub(crate) fn show(
     })
 }
 
-/// Serves the screen. If the session cannot be opened, reports that and opens a new one.
+/// Serves the screen. A session that another process writes to is opened to be read. If it cannot be
+/// opened at all, reports that and opens a new one.
 async fn serve(
     parts: RuntimeParts,
     open: OpenRequest,
@@ -251,7 +240,7 @@ async fn serve(
 ) {
     let events = parts.events.sink();
     let mut runtime = Runtime::new(parts);
-    if let Err(error) = runtime.open(open).await {
+    if let Err(error) = runtime.open_or_view(open).await {
         events.notice(NoticeLevel::Error, error);
         if let Err(error) = runtime.open(OpenRequest::New(SessionId::generate())).await {
             events.notice(NoticeLevel::Error, error);

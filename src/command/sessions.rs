@@ -271,6 +271,7 @@ mod tests {
             cwd: "/srv/shop".into(),
             name: None,
             model: "m".to_owned(),
+            branch: None,
             started: last,
             last,
             first_prompt: "find out\nwhy login is slow".to_owned(),

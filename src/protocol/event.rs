@@ -57,6 +57,8 @@ pub enum EventKind {
         /// Whether the history is that of another session, which has paid for it.
         forked: bool,
     },
+    /// The session that was just opened can only be read: another process writes to it.
+    SessionReadOnly,
     /// The last events of a long session that is being opened, to be shown until `SessionOpened`
     /// brings all of them (main agent only).
     SessionPreview {

@@ -5,23 +5,44 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use super::serve::{RUN_END_WAIT, Runtime, end_background};
-use super::session::{OpenRequest, open_session};
-use crate::protocol::{
-    AgentEvent, EventKind, ModelCause, NoJournal, NoticeLevel, QueuedPrompt,
-};
+use super::session::{OpenRequest, RuntimeSession, open_session, view_session};
+use crate::protocol::{AgentEvent, EventKind, ModelCause, NoJournal, NoticeLevel, QueuedPrompt};
+use crate::session::StoreError;
 
 impl Runtime {
     /// Switches to another session. Only between runs.
     pub(super) async fn change_session(&mut self, open: OpenRequest) {
-        if let Err(why) = self.open(open).await {
+        if let Err(why) = self.open_or_view(open).await {
             self.events.emit(EventKind::SessionFailed { why });
+        }
+    }
+
+    /// Like [`Self::open`], but a session that another process writes to is opened to be read.
+    pub async fn open_or_view(&mut self, open: OpenRequest) -> Result<(), String> {
+        let (OpenRequest::Stored(id), Some(store)) = (open, self.parts.store.clone()) else {
+            return self.open(open).await;
+        };
+        let checked = tokio::task::spawn_blocking(move || store.check_unused(id)).await;
+        match checked {
+            Ok(Err(StoreError::InUse(_))) => {
+                let session = view_session(&self.parts, id).await?;
+                self.enter(open, session).await;
+                Ok(())
+            }
+            _ => self.open(open).await,
         }
     }
 
     /// Opens a session and reports it. On error, which is one line for the user, the current session is kept.
     pub async fn open(&mut self, open: OpenRequest) -> Result<(), String> {
         self.show_preview(open).await;
-        let mut session = open_session(&self.parts, open).await?;
+        let session = open_session(&self.parts, open).await?;
+        self.enter(open, session).await;
+        Ok(())
+    }
+
+    /// Leaves the current session for another.
+    async fn enter(&mut self, open: OpenRequest, mut session: RuntimeSession) {
         // Background work belongs to the previous session.
         self.tree.end_all(RUN_END_WAIT).await;
         end_background(&self.parts).await;
@@ -40,6 +61,10 @@ impl Runtime {
         self.tree.continue_numbers(last_number(&history));
         let forked = matches!(open, OpenRequest::Fork { .. });
         self.events.emit(EventKind::SessionOpened { id: session.id, history, forked });
+        let read_only = session.read_only;
+        if read_only {
+            self.events.emit(EventKind::SessionReadOnly);
+        }
         let lost = std::mem::take(&mut session.lost_reports);
         let agents = std::mem::take(&mut session.agents);
         match open {
@@ -57,9 +82,10 @@ impl Runtime {
             self.events.notice(NoticeLevel::Warning, notice.clone());
         }
         let before = std::mem::replace(&mut self.session, session);
-        self.start_session_hooks(open, &before);
-        self.start_servers();
-        Ok(())
+        if !read_only {
+            self.start_session_hooks(open, &before);
+            self.start_servers();
+        }
     }
 
     /// Shows the end of a long session while the whole is read.

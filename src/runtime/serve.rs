@@ -61,6 +61,21 @@ pub struct Runtime {
     resolved: (mpsc::Sender<ResolvedModel>, mpsc::Receiver<ResolvedModel>),
 }
 
+/// Says why nothing happens in a session that can only be read.
+const READ_ONLY: &str = "The session is open in another caliban, so it can only be read here: Enter continues in a copy.";
+
+/// Whether a command makes agents or the shell work in the session.
+fn is_work(command: &Command) -> bool {
+    matches!(
+        command,
+        Command::Prompt { .. }
+            | Command::Retry
+            | Command::ResumeAgent(_)
+            | Command::Shell { .. }
+            | Command::Compact { .. }
+    )
+}
+
 /// The result of resolving a model.
 type ResolvedModel = Result<Model, ProviderError>;
 
@@ -162,6 +177,9 @@ impl Runtime {
     }
 
     async fn handle(&mut self, command: Command) {
+        if self.session.read_only && is_work(&command) {
+            return self.refuse(command);
+        }
         match command {
             Command::Prompt { to, prompt } => self.receive(to, prompt).await,
             Command::Retry => self.retry().await,
@@ -187,12 +205,28 @@ impl Runtime {
             Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {
                 self.deferred.push_back(command);
             }
+            Command::Fork if self.session.read_only => {
+                let (from, to) = (self.session.id, SessionId::generate());
+                self.change_session(OpenRequest::Fork { from, to }).await;
+            }
+            Command::Fork => {}
             Command::Shell { line } => self.shell.start(line, &self.events),
             Command::CancelShell => self.shell.cancel(),
             Command::Compact { instructions } => self.compact(instructions).await,
             Command::Clear => self.change_session(OpenRequest::New(SessionId::generate())).await,
             Command::Resume(id) => self.change_session(OpenRequest::Stored(id)).await,
             Command::Quit | Command::Shutdown => {}
+        }
+    }
+
+    /// Refuses a command in a session that can only be read.
+    fn refuse(&self, command: Command) {
+        match command {
+            Command::Prompt { to, prompt: QueuedPrompt { id, text, .. } } => {
+                let (events, why) = (self.parts.events.sink_at(to), READ_ONLY.to_owned());
+                events.emit(EventKind::PromptRefused { id, text, why });
+            }
+            _ => self.events.notice(NoticeLevel::Error, READ_ONLY),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::parts::RuntimeParts;
 use crate::budget::{self, Budget};
+use crate::disk::branch;
 use crate::hook::{HookSession, Hooks};
 use crate::protocol::{AgentEvent, Journal, Message, NoJournal, SessionId};
 use crate::session::{
@@ -44,6 +45,8 @@ pub(super) struct RuntimeSession {
     /// The budget of the whole tree: one account per session.
     pub budget: Budget,
     pub hooks: Hooks,
+    /// Whether another process writes to it, so that nothing happens in it here.
+    pub read_only: bool,
 }
 
 impl RuntimeSession {
@@ -60,6 +63,7 @@ impl RuntimeSession {
             notices: Vec::new(),
             budget: Budget::new(limits),
             hooks: Hooks::default(),
+            read_only: false,
         }
     }
 
@@ -86,11 +90,11 @@ pub(super) async fn open_session(
     let stored_result = stored_result(parts.agents.settings.result_max_chars());
     match open {
         OpenRequest::New(id) => {
-            let journal = store.create(new_session(parts, id));
+            let journal = store.create(new_session(parts, id).await);
             session.journal = journal.map_err(|error| error.to_string())?;
         }
         OpenRequest::Fork { from, to } => {
-            let new = new_session(parts, to);
+            let new = new_session(parts, to).await;
             let forked =
                 tokio::task::spawn_blocking(move || store.fork(from, new, &stored_result)).await;
             let forked = forked.map_err(|error| error.to_string())?;
@@ -118,13 +122,32 @@ pub(super) async fn open_session(
     Ok(session)
 }
 
-fn new_session(parts: &RuntimeParts, id: SessionId) -> NewSession {
+/// Reads a session that another process writes to. The error is one line for the user.
+pub(super) async fn view_session(
+    parts: &RuntimeParts,
+    id: SessionId,
+) -> Result<RuntimeSession, String> {
+    let mut session = RuntimeSession { read_only: true, ..RuntimeSession::empty(id, parts.budget) };
+    let Some(store) = parts.store.clone() else { return Ok(session) };
+    let stored_result = stored_result(parts.agents.settings.result_max_chars());
+    let read = tokio::task::spawn_blocking(move || store.view(id, &stored_result)).await;
+    let read = read.map_err(|error| error.to_string())?;
+    let (transcript, history) = read.map_err(|error| error.to_string())?;
+    session.budget.charge(transcript.usage, transcript.cost);
+    session.read(transcript, history);
+    Ok(session)
+}
+
+async fn new_session(parts: &RuntimeParts, id: SessionId) -> NewSession {
+    let cwd = parts.cwd.clone();
+    let branch = tokio::task::spawn_blocking(move || branch(&cwd)).await.ok().flatten();
     let model = parts.model.as_ref();
     NewSession {
         id,
         cwd: parts.cwd.to_path_buf(),
         model: model.map(|model| model.name.clone()).unwrap_or_default(),
         provider: model.map(|model| model.provider.name().to_owned()).unwrap_or_default(),
+        branch,
         agent_tool: Some(parts.agents.settings.config.tool_name.name().to_owned()),
     }
 }

@@ -29,6 +29,8 @@ pub struct SessionSummary {
     /// The user's name for it.
     pub name: Option<String>,
     pub model: String,
+    /// The git branch of its working directory at the beginning.
+    pub branch: Option<String>,
     pub started: Timestamp,
     pub last: Timestamp,
     /// The beginning of the first prompt, on one line.
@@ -70,22 +72,35 @@ pub struct AgentSummary {
 
 /// Summarizes a session.
 pub fn summarize_session(dir: &Path) -> io::Result<SessionSummary> {
+    let summary = summarize_session_if(dir, |_| true)?;
+    summary.ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// Summarizes a session if it is wanted.
+pub fn summarize_session_if(
+    dir: &Path,
+    is_wanted: impl Fn(&SessionHeader) -> bool,
+) -> io::Result<Option<SessionSummary>> {
     let path = dir.join("transcript.jsonl");
     let mut lines = BufReader::new(File::open(&path)?);
     let header = read_header(&mut lines)?;
+    if !is_wanted(&header) {
+        return Ok(None);
+    }
     let first_prompt = first_prompt(&mut lines);
     let (last, messages, _) = summarize_tail(&path)?;
-    Ok(SessionSummary {
+    Ok(Some(SessionSummary {
         id: header.id,
         cwd: header.cwd,
         name: name::read(dir),
         model: header.model,
+        branch: header.branch,
         started: header.created,
         last: last.unwrap_or(header.created),
         first_prompt,
         messages,
         agents: agent_files(dir).len(),
-    })
+    }))
 }
 
 /// Returns the first line of a session, and when its file was last written.

@@ -8,6 +8,7 @@
 mod journal;
 mod list;
 mod name;
+mod parallel;
 mod record;
 mod repair;
 mod replay;
@@ -18,6 +19,7 @@ mod transcript;
 mod writer;
 
 pub use list::{AgentSummary, SessionPreview, SessionSummary};
+pub use parallel::read_each;
 pub use record::{AgentHeader, Record, SessionHeader, VERSION};
 pub use repair::{AgentCallResult, EndAsResult};
 pub use store::find::{FindError, IdMatch};

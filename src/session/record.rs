@@ -194,6 +194,9 @@ pub struct SessionHeader {
     /// The name of the tool for starting sub-agents that its models were offered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_tool: Option<String>,
+    /// The git branch of the working directory at the beginning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// The session whose history this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<SessionId>,

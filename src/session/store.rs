@@ -52,6 +52,8 @@ pub struct NewSession {
     pub provider: String,
     /// The name of the tool for starting sub-agents.
     pub agent_tool: Option<String>,
+    /// The git branch of the working directory.
+    pub branch: Option<String>,
 }
 
 /// A resumed session.
@@ -253,8 +255,24 @@ impl SessionStore {
     }
 
     /// Reads a session without changing it, to start a new one from it. The old session's costs do
-    /// not carry over, and its agents are known only by the results of their calls.
+    /// not carry over.
     fn load_for_fork(
+        &self,
+        id: SessionId,
+        end_as_result: &EndAsResult<'_>,
+    ) -> Result<(Transcript, Vec<AgentEvent>), StoreError> {
+        let (transcript, mut history) = self.view(id, end_as_result)?;
+        for event in &mut history {
+            if let EventKind::TurnFinished { cost, .. } = &mut event.kind {
+                *cost = Cost::default();
+            }
+        }
+        Ok((transcript, history))
+    }
+
+    /// Reads a session without changing it, also while another process writes to it. Its agents are
+    /// known only by the results of their calls.
+    pub fn view(
         &self,
         id: SessionId,
         end_as_result: &EndAsResult<'_>,
@@ -267,13 +285,7 @@ impl SessionStore {
         let transcript =
             Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
                 .map_err(|source| StoreError::Read { id, path: path.clone(), source })?;
-        let (mut history, _) = replay.into_session(&dir);
-        for event in &mut history {
-            if let EventKind::TurnFinished { cost, .. } = &mut event.kind {
-                *cost = Cost::default();
-            }
-        }
-        Ok((transcript, history))
+        Ok((transcript, replay.into_session(&dir).0))
     }
 
     /// Reads the conversation of a sub-agent as events, without changing anything.
@@ -356,6 +368,11 @@ impl SessionStore {
         })
     }
 
+    /// Returns the file of a session's main agent.
+    pub fn transcript(&self, id: SessionId) -> PathBuf {
+        transcript_file(&self.dir(id))
+    }
+
     /// Returns the folder of a session.
     pub fn dir(&self, id: SessionId) -> PathBuf {
         self.root.join(id.to_string())
@@ -367,7 +384,7 @@ impl SessionStore {
         forked_from: Option<SessionId>,
         history: &Transcript,
     ) -> Result<FileJournal, StoreError> {
-        let NewSession { id, cwd, model, provider, agent_tool } = new;
+        let NewSession { id, cwd, model, provider, agent_tool, branch } = new;
         let dir = self.dir(id);
         let path = transcript_file(&dir);
         // A full disk may leave an empty file of a first message.
@@ -383,6 +400,7 @@ impl SessionStore {
             model,
             provider,
             agent_tool,
+            branch,
             forked_from,
         };
         let mut records = vec![Record::Session(header)];

@@ -45,7 +45,10 @@ pub fn rule(model: &TuiModel, layout: &ScreenLayout, painter: Painter<'_>) -> Li
             }
         }
     }
-    if model.composer.is_shell_line() {
+    if model.session.read_only {
+        let words = " · read-only: the session is open in another caliban";
+        left.push(Span::styled(words, theme.question));
+    } else if model.composer.is_shell_line() {
         left.push(Span::styled(
             " · runs in your shell · the agent sees it with your next prompt",
             theme.question,

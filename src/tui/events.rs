@@ -97,6 +97,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             | EventKind::AnswerRefused { .. }
             | EventKind::SessionPreview { .. }
             | EventKind::SessionOpened { .. }
+            | EventKind::SessionReadOnly
             | EventKind::SessionFailed { .. }
     );
     if about_work {
@@ -114,7 +115,11 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             }
             open_session(model, history, was.is_some_and(|was| was != id));
             model.session.earlier_prompts = earlier;
+            if std::mem::take(&mut model.session.read_only) && forked {
+                model.say("this is a copy now · the session itself goes on in the other caliban");
+            }
         }
+        EventKind::SessionReadOnly => model.session.read_only = true,
         EventKind::PromptRead { id, text, from } => main_prompt_read(model, id, text, &from),
         EventKind::SessionPreview { history } => open_session(model, history, false),
         EventKind::Verbatim { name, text } => {
@@ -171,7 +176,11 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
 /// Shows an opened session from its history.
 fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
     if another || !history.is_empty() {
+        // What was typed before the session was open is for this one.
+        let mut typed = std::mem::take(&mut model.queue.list);
         replay::clear(model);
+        typed.retain(|_| !another);
+        model.queue.list = typed;
     }
     let Some(first) = history.first().map(|event| event.at) else {
         if another {

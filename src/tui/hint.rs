@@ -96,6 +96,11 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
     if let Some(first) = model.session.first_run.as_ref().filter(|_| model.shows_setup()) {
         return first_run::hint(model, first);
     }
+    if model.session.read_only && model.focused().is_none() {
+        let copies = hint(Action::Submit, "continues in a copy, as --fork-session does");
+        let pieces = [copies, fixed_hint("/resume another"), fixed_hint("Ctrl+D quits")];
+        return pieces.into_iter().flatten().collect();
+    }
     if let Some(agent) = model.focused() {
         return focus::hint(model, agent, &model.interrupt_action());
     }

@@ -27,8 +27,12 @@ pub enum HostRequest {
     Agents(Vec<AgentChoice>),
     /// Commands and skills of the user and the project, by name.
     Commands(Vec<CommandChoice>),
-    /// Stored sessions of this project, newest first.
-    Sessions(Vec<SessionChoice>),
+    /// Stored sessions of this directory, or of all, newest first; with `most`, only so many.
+    Sessions { everywhere: bool, most: Option<usize>, sessions: Vec<SessionChoice> },
+    /// The ends of stored sessions.
+    SessionPreviews { ids: Vec<SessionId>, previews: Vec<SessionEnd> },
+    /// The sessions whose texts have all words of the query.
+    SearchSessions { query: String, everywhere: bool, hits: SessionHits },
     /// Models that can be picked.
     Models(ModelList),
     /// Model servers on this machine that respond on their usual ports.
@@ -164,10 +168,31 @@ pub struct SessionChoice {
     pub age: String,
     /// Number of its sub-agents.
     pub agents: usize,
+    /// Its working directory.
+    pub folder: PathBuf,
+    /// Whether that is another directory than this one.
+    pub elsewhere: bool,
+    /// The git branch at its beginning.
+    pub branch: Option<String>,
+    /// How it ended, once that is known.
+    pub end: SessionEnd,
+}
+
+/// The end of a stored session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionEnd {
     /// Cost of all its requests; `None` if adding them up would take too long.
     pub cost: Option<Cost>,
     /// The end of the last answer, as Markdown.
     pub answer: String,
+}
+
+/// The sessions that a search has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionHits {
+    pub ids: Vec<SessionId>,
+    /// Whether the search was ended before it had seen all.
+    pub cut: bool,
 }
 
 /// A model for the picker.

@@ -104,6 +104,7 @@ pub enum Action {
     MarkNext,
     Copy,
     Expand,
+    All,
     Close,
     #[strum(to_string = "agent-{0}")]
     Agent(u8),

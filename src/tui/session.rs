@@ -45,6 +45,8 @@ pub struct ScreenSession {
     pub earlier_prompts: usize,
     /// Set when there is no model to talk to.
     pub first_run: Option<FirstRun>,
+    /// Whether another program writes to the session, which can only be read here.
+    pub read_only: bool,
     /// Whether the session is stored and can be resumed.
     pub resumable: bool,
     /// Notes after the name on the first line, such as `AGENTS.md read`.

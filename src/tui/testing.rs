@@ -12,7 +12,7 @@ use crate::protocol::{
     QuestionId, RunEnd, RunOutcome, Sender, SessionId, ShellEnd, ShellId, ToolUseId, Usage,
 };
 
-use super::host::{AgentChoice, SessionChoice};
+use super::host::{AgentChoice, SessionChoice, SessionEnd};
 use super::keymap::Keymap;
 use super::model::TuiModel;
 use super::msg::{Msg, ScreenEffect};
@@ -58,8 +58,10 @@ pub fn session_choice(id: SessionId, title: &str) -> SessionChoice {
         title: title.to_owned(),
         age: "2 min ago".to_owned(),
         agents: 0,
-        cost: None,
-        answer: String::new(),
+        folder: "/work/shop".into(),
+        elsewhere: false,
+        branch: None,
+        end: SessionEnd::default(),
     }
 }
 

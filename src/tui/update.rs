@@ -17,7 +17,7 @@ use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::notify::{self, notify};
 use crate::tui::overlay::{Overlay, update as overlay};
 use crate::tui::page::{PageBody, PageLine, update as page, work};
-use crate::tui::picker::{PickerRows, open, update as picker};
+use crate::tui::picker::{PickerRows, open, sessions, update as picker};
 use crate::tui::question::{early, update as question};
 use crate::tui::reader::update as reader;
 use crate::tui::slash::update as commands;
@@ -178,7 +178,7 @@ fn press_in_focus(
 
 fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     model.disarm_quit();
-    if model.overlay.is_some() && overlay::paste(model, text) {
+    if model.overlay.is_some() && overlay::paste(model, text, effects) {
         return;
     }
     if question::paste(model, text) {
@@ -301,9 +301,14 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
             model.say(format!("{} counts from the next prompt on", printable_path(&path)));
         }
         HostRequest::EditFile { result: Err(problem), .. } => model.say(problem),
-        HostRequest::Sessions(mut sessions) => {
-            sessions.retain(|session| Some(session.id) != model.session.id);
-            picker::fill(model, PickerRows::Sessions(sessions));
+        HostRequest::Sessions { everywhere, most, sessions } => {
+            sessions::listed(model, everywhere, most, sessions, effects);
+        }
+        HostRequest::SessionPreviews { ids, previews } => {
+            sessions::previewed(model, &ids, previews);
+        }
+        HostRequest::SearchSessions { query, everywhere, hits } => {
+            sessions::searched(model, &query, everywhere, hits);
         }
         HostRequest::Models(list) => picker::fill_models(model, list),
         HostRequest::LocalServers(servers) => first_run::servers_found(model, servers),

@@ -9,6 +9,7 @@ mod keyboard;
 mod linear;
 mod plan;
 mod question;
+mod read_only;
 mod sizes;
 mod stored;
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use nix::sys::signal::Signal;
 
 use crate::support::process::Fifo;
-use crate::support::pty::Screen;
+use crate::support::pty::{CTRL_D, Screen};
 use crate::support::record::Wire;
 use crate::support::run::Running;
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash};
@@ -205,12 +205,13 @@ async fn two_programs_do_not_write_to_one_session() {
     assert_eq!(second.code, Some(2), "{second}");
     let named = ["another caliban", "--fork-session"];
     assert!(named.iter().all(|part| second.stderr.contains(part)), "{second}");
-    // The screen refuses too, instead of an empty session in its place.
+    // The screen only shows it.
     for args in [["--resume", &id].as_slice(), &["-c"]] {
-        let left = Screen::start(&scene.world, args.iter().copied(), 200, 24).exit();
-        assert_eq!(left.exit, Ok(2));
-        let said = String::from_utf8_lossy(&left.raw);
-        assert!(named.iter().all(|part| said.contains(part)), "{said}");
+        let screen = Screen::start(&scene.world, args.iter().copied(), 120, 24);
+        let shown = screen.wait_for("read-only: the session is open in another caliban");
+        assert!(shown.contains("one") && shown.contains("as --fork-session does"), "{shown}");
+        screen.keys(CTRL_D);
+        assert_eq!(screen.exit().exit, Ok(0));
     }
     scene.server.open("held");
     first.wait().await.assert_code(0);

@@ -5,11 +5,16 @@ use std::fs;
 use std::path::Path;
 
 use super::super::list::{self, SessionPreview, SessionSummary};
+use super::super::parallel::read_each;
+use super::super::record::SessionHeader;
 use super::SessionStore;
 use crate::protocol::{AgentId, SessionId, lossy_path};
 
 /// Maximum number of ids in an error.
 const MAX_LISTED_IDS: usize = 5;
+
+/// How many sessions are read before their number is compared with the limit of a list.
+const CHUNK: usize = 1000;
 
 /// The session or agent that an id belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,10 +41,30 @@ pub enum FindError {
 impl SessionStore {
     /// Returns all sessions, newest first. Those with an unreadable first line are skipped.
     pub fn list(&self) -> Vec<SessionSummary> {
-        let ids = self.ids();
-        let mut all: Vec<SessionSummary> =
-            ids.iter().filter_map(|id| list::summarize_session(&self.dir(*id)).ok()).collect();
+        self.newest(None, usize::MAX)
+    }
+
+    /// Returns the sessions whose files were written last, newest first; with `cwd`, only those of
+    /// that working directory.
+    pub fn newest(&self, cwd: Option<&Path>, most: usize) -> Vec<SessionSummary> {
+        let written = |id| {
+            let file = fs::metadata(self.transcript(id)).ok()?;
+            Some((file.modified().ok()?, id))
+        };
+        let mut ids = read_each(&self.ids(), written);
+        ids.sort_by(|one, other| other.cmp(one));
+        let ids: Vec<SessionId> = ids.into_iter().map(|(_, id)| id).collect();
+        let is_wanted =
+            |header: &SessionHeader| cwd.is_none_or(|cwd| lossy_path::is_same(&header.cwd, cwd));
+        let read = |id| list::summarize_session_if(&self.dir(id), is_wanted).ok()?;
+        let mut all = Vec::new();
+        for ids in ids.chunks(most.clamp(1, CHUNK)) {
+            if all.len() < most {
+                all.extend(read_each(ids, read));
+            }
+        }
         all.sort_by_key(|session| std::cmp::Reverse((session.last, session.id)));
+        all.truncate(most);
         all
     }
 
@@ -119,6 +144,13 @@ impl SessionStore {
             })
             .max_by_key(|(header, modified)| (*modified, header.id))
             .map(|(header, _)| header.id)
+    }
+
+    /// Returns the ids of all sessions, those that began last first.
+    pub fn newest_ids(&self) -> Vec<SessionId> {
+        let mut ids = self.ids();
+        ids.sort_by(|one, other| other.cmp(one));
+        ids
     }
 
     pub(super) fn ids(&self) -> Vec<SessionId> {

@@ -35,7 +35,14 @@ impl StoreFixture {
 
     fn session(&self, id: SessionId) -> NewSession {
         let cwd = self.dir.path().to_owned();
-        NewSession { id, cwd, model: "m".to_owned(), provider: "p".to_owned(), agent_tool: None }
+        NewSession {
+            id,
+            cwd,
+            model: "m".to_owned(),
+            provider: "p".to_owned(),
+            agent_tool: None,
+            branch: None,
+        }
     }
 
     fn file(&self, id: SessionId) -> PathBuf {

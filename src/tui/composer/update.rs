@@ -216,6 +216,9 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         return;
     }
     // Not a text that begins so within a large paste, which is one character here.
+    if model.session.read_only && (model.composer.is_shell_line() || !slash::is_local(model)) {
+        return effects.push(ScreenEffect::Send(Command::Fork));
+    }
     if let Some(line) = text.strip_prefix('!').filter(|_| model.composer.is_shell_line()) {
         return run_shell(model, line.trim(), effects);
     }
@@ -276,6 +279,9 @@ fn submit_nothing(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     }
     if queue::toggle_newest(model, effects) {
         return;
+    }
+    if model.session.read_only && model.focus.is_none() {
+        return effects.push(ScreenEffect::Send(Command::Fork));
     }
     if model.can_retry && !model.main_is_busy() && model.focus.is_none() {
         turn::withdraw_retry(model);

@@ -11,7 +11,7 @@ use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, step_selection};
 use crate::tui::page::{Page, update as page};
-use crate::tui::picker::update as picker;
+use crate::tui::picker::{sessions, update as picker};
 use crate::tui::reader::update as reader;
 
 /// The most bytes that can be pasted into a filter or a search.
@@ -89,12 +89,15 @@ pub fn leave(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 
 /// Pastes into the text field of the overlay, if there is one: the first line, up to a limit. Returns
 /// false if the text is for the draft: a page has no field, and closes.
-pub fn paste(model: &mut TuiModel, text: &str) -> bool {
+pub fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) -> bool {
     if matches!(model.overlay, Some(Overlay::Help { .. } | Overlay::Page(_))) {
         model.overlay = None;
         return false;
     }
     paste_line(model, text);
+    if let Some(Overlay::Picker(picker)) = &mut model.overlay {
+        sessions::filter_changed(picker, effects);
+    }
     true
 }
 

@@ -41,6 +41,9 @@ const MIN_WIDTH: usize = 36;
 /// Minimum lines of a list with a preview, so that it does not jump with each row.
 const PREVIEW_LINES: usize = 14;
 
+/// The most rows above or below the selected one that fit on any screen.
+const MAX_ROWS_AROUND: usize = 500;
+
 /// Draws a picker.
 pub fn draw(
     picker: &Picker,
@@ -53,7 +56,8 @@ pub fn draw(
     let (rows, all) = (picker.matching(), picker.all());
     let selected = picker.selected.min(rows.len().saturating_sub(1));
     let room = popup::room(area).0;
-    let preview = Preview::new(picker, selected, room, painter, highlighter);
+    let chosen = rows.get(selected);
+    let preview = Preview::new(picker, chosen, room, painter, highlighter);
     let beside = preview.as_ref().map_or(0, |preview| preview.width + PREVIEW_GAP);
     let columns = Columns::new(&all);
     let least = if all.is_empty() { width(empty_words(picker)) } else { longest_heading(&all) };
@@ -68,8 +72,9 @@ pub fn draw(
     let widest = notes.iter().map(Line::width).max().unwrap_or(0).max(cells);
     let area = popup::place(area, widest, wanted);
     let height = area.height.saturating_sub(2);
-    // Reserve up to a third of the height for notes.
-    let kept = u16::try_from(notes.len()).unwrap_or(u16::MAX).min(height / 3);
+    // Reserve up to a third of the height for notes, and what the rows leave.
+    let left = height.saturating_sub(u16::try_from(lines.len()).unwrap_or(u16::MAX));
+    let kept = u16::try_from(notes.len()).unwrap_or(u16::MAX).min(left.max(height / 3));
     let (is_cut, filtered) = (rows.len() > usize::from(height - kept), !picker.filter.is_empty());
     let note = popup::position(selected, rows.len(), is_cut, filtered);
     let title = PopupTitle { name: &picker.title, filter: Some(&picker.filter), note };
@@ -110,7 +115,12 @@ fn list_lines(
         if index == selected {
             at = lines.len();
         }
-        lines.push(columns.line(row, &mut filter, room, theme));
+        // A row far from the selected one is not on the screen.
+        let is_near = index.abs_diff(selected) <= MAX_ROWS_AROUND;
+        lines.push(match is_near {
+            true => columns.line(row, &mut filter, room, theme),
+            false => Line::default(),
+        });
     }
     if rows.is_empty() {
         lines.push(Line::styled(empty_words(picker), theme.dim));
@@ -130,6 +140,7 @@ fn empty_words(picker: &Picker) -> &'static str {
     match &picker.rows {
         PickerRows::Loading => "loading …",
         _ if !picker.filter.is_empty() => "no match",
+        PickerRows::Sessions(sessions) if sessions.everywhere => "no other sessions",
         PickerRows::Sessions(_) => "no other sessions in this directory",
         PickerRows::Models(_) => "no known models · /model NAME takes any name your provider knows",
         PickerRows::Memory(_)
@@ -182,7 +193,7 @@ impl Columns {
             let figure =
                 |at: usize| of().filter_map(|row| row.figures.get(at)).map(|it| width(it)).max();
             let columns = KindColumns {
-                lead: column_width(of().map(|row| &*row.lead), 20),
+                lead: column_width(of().map(|row| &*row.lead), 28),
                 label: column_width(of().map(|row| &*row.label), most),
                 figures: (0..count).map(|at| figure(at).unwrap_or(0)).collect(),
             };
@@ -246,9 +257,9 @@ pub fn hint(model: &TuiModel) -> Vec<String> {
     let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
     let arrows = arrows.map(|arrows| format!("{arrows} choose"));
     let Some(Overlay::Picker(picker)) = &model.overlay else { return Vec::new() };
-    let rows = picker.matching();
     let words = match &picker.rows {
         PickerRows::Ways(ways) => {
+            let rows = picker.matching();
             let chosen = rows.get(picker.selected).map(|row| &row.label);
             let way = ways.iter().find(|way| chosen.is_some_and(|label| label == way.label));
             way.map_or("selects", |way| way.action)
@@ -256,7 +267,15 @@ pub fn hint(model: &TuiModel) -> Vec<String> {
         _ => "selects",
     };
     let take = model.keymap.hint(KeyContext::List, Action::Submit, words);
-    let keys = arrows.into_iter().chain(take).filter(|_| !rows.is_empty());
+    let keys = arrows.into_iter().chain(take).filter(|_| picker.has_match());
+    let all = match &picker.rows {
+        PickerRows::Sessions(sessions) => {
+            let words = if sessions.everywhere { "this directory" } else { "all directories" };
+            model.keymap.hint(KeyContext::List, Action::All, words)
+        }
+        _ => None,
+    };
+    let keys = keys.chain(all);
     keys.chain(["Esc closes".to_owned()]).collect()
 }
 

@@ -4,9 +4,12 @@ pub mod draw;
 pub mod open;
 mod preview;
 mod rows;
+pub mod sessions;
 pub mod update;
 
-use crate::protocol::PermissionMode;
+use std::collections::HashSet;
+
+use crate::protocol::{PermissionMode, SessionId};
 use crate::tui::composer::TextBuffer;
 use crate::tui::first_run::SetupRow;
 use crate::tui::host::{MemoryChoice, ModelChoice, SessionChoice};
@@ -33,7 +36,7 @@ pub struct Picker {
 pub enum PickerRows {
     /// The host has not answered yet.
     Loading,
-    Sessions(Vec<SessionChoice>),
+    Sessions(SessionRows),
     Models(Vec<ModelChoice>),
     Memory(Vec<MemoryChoice>),
     /// Effort levels, the default first.
@@ -46,6 +49,16 @@ pub enum PickerRows {
     },
     /// The selected one is shown at once.
     Themes(Vec<ThemeChoice>),
+}
+
+/// The stored sessions to choose from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionRows {
+    pub choices: Vec<SessionChoice>,
+    /// Whether those of all directories are listed.
+    pub everywhere: bool,
+    /// The sessions that have the words of the filter in their texts, as far as that is known.
+    pub hits: HashSet<SessionId>,
 }
 
 impl Picker {

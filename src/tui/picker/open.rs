@@ -5,7 +5,7 @@ use crate::tui::host::{HostRequest, ModelList};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
-use crate::tui::picker::{Picker, PickerRows};
+use crate::tui::picker::{Picker, PickerRows, sessions};
 use crate::tui::session::DEFAULT_EFFORT;
 
 /// The modes that `/permissions` offers.
@@ -30,8 +30,9 @@ pub fn models(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 
 /// Opens the list of stored sessions.
 pub fn sessions(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    effects.push(ScreenEffect::Ask(HostRequest::Sessions(Vec::new())));
-    model.overlay = Some(Overlay::Picker(Picker::new("resume", PickerRows::Loading)));
+    let picker = Picker::new(sessions::title(false), PickerRows::Loading);
+    model.overlay = Some(Overlay::Picker(picker));
+    sessions::request(false, effects);
 }
 
 /// Opens the list of effort levels, with the current one selected.

@@ -3,11 +3,12 @@
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
+use crate::protocol::printable_path;
 use crate::tui::host::SessionChoice;
 use crate::tui::paint::Painter;
-use crate::tui::picker::rows::PickerChoice;
+use crate::tui::picker::rows::{PickerChoice, PickerRow};
 use crate::tui::picker::{Picker, PickerRows};
-use crate::tui::text::{Highlighter, MarkdownStream, Widths, whole_diff};
+use crate::tui::text::{Highlighter, MarkdownStream, Widths, one_line, truncate, whole_diff};
 
 /// Minimum width of a picker with a preview beside its rows.
 const MIN_WIDTH: u16 = 100;
@@ -28,7 +29,7 @@ impl Preview {
     /// The preview for the selected row, if the picker has one and `room` cells are enough for both.
     pub fn new(
         picker: &Picker,
-        selected: usize,
+        chosen: Option<&PickerRow>,
         room: u16,
         painter: Painter<'_>,
         highlighter: &Highlighter,
@@ -40,15 +41,16 @@ impl Preview {
             PickerRows::Themes(_) => {
                 Some(Self { width: SAMPLE_WIDTH, lines: theme_sample(painter) })
             }
-            PickerRows::Sessions(sessions) if !sessions.is_empty() => {
+            PickerRows::Sessions(sessions) if !sessions.choices.is_empty() => {
                 let width = room * 2 / 5;
-                let rows = picker.matching();
-                let chosen = rows.get(selected).and_then(|row| {
+                let chosen = chosen.and_then(|row| {
                     let is_chosen =
                         |session: &&SessionChoice| row.choice == PickerChoice::Session(session.id);
-                    sessions.iter().find(is_chosen)
+                    sessions.choices.iter().find(is_chosen)
                 });
-                let answer = chosen.map(|session| session.answer.as_str()).unwrap_or_default();
+                let answer = chosen.map(|session| session.end.answer.as_str()).unwrap_or_default();
+                let place =
+                    chosen.map(|session| place(session, sessions.everywhere)).unwrap_or_default();
                 let widths = Widths { prose: width, wide: width };
                 let mut lines = MarkdownStream::whole(answer, highlighter)
                     .lines(widths, painter.theme)
@@ -60,11 +62,23 @@ impl Preview {
                     lines.truncate(ANSWER_LINES - 1);
                     lines.push(Line::styled("…", painter.theme.dim));
                 }
+                if !place.is_empty() {
+                    let place = truncate(&place, usize::from(width)).into_owned();
+                    lines.insert(0, Line::styled(place, painter.theme.dim));
+                    lines.insert(1, Line::default());
+                }
                 Some(Self { width, lines })
             }
             _ => None,
         }
     }
+}
+
+/// Where a session was: its directory if there are several, and its branch.
+fn place(session: &SessionChoice, everywhere: bool) -> String {
+    let folder = everywhere.then(|| printable_path(&session.folder));
+    let branch = session.branch.as_deref().map(one_line);
+    folder.into_iter().chain(branch).collect::<Vec<_>>().join(" · ")
 }
 
 /// A few lines in the theme's colours, to choose one by.

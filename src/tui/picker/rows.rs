@@ -72,9 +72,30 @@ impl Picker {
     /// their age.
     pub fn matching(&self) -> Vec<PickerRow> {
         let mut filter = TextFilter::new(self.filter.text());
-        let mut rows = filter.matching(self.all(), PickerRow::filtered);
+        let mut rows = match &self.rows {
+            PickerRows::Sessions(sessions) => {
+                let mut rows = self.all();
+                rows.retain(|row| {
+                    let (name, rest) = row.filtered();
+                    sessions.has_hit(&row.choice) || filter.rank(name, rest).is_some()
+                });
+                rows
+            }
+            _ => filter.matching(self.all(), PickerRow::filtered),
+        };
         rows.sort_by_key(|row| row.section.is_some());
         rows
+    }
+
+    /// Whether any row matches the filter.
+    pub fn has_match(&self) -> bool {
+        let mut filter = TextFilter::new(self.filter.text());
+        match &self.rows {
+            PickerRows::Sessions(sessions) => sessions.choices.iter().any(|session| {
+                sessions.hits.contains(&session.id) || filter.rank("", &session.title).is_some()
+            }),
+            _ => !self.matching().is_empty(),
+        }
     }
 
     /// The theme to preview: the selected one, if this is a list of themes.
@@ -90,7 +111,10 @@ impl Picker {
     pub fn all(&self) -> Vec<PickerRow> {
         let mut rows: Vec<PickerRow> = match &self.rows {
             PickerRows::Loading => Vec::new(),
-            PickerRows::Sessions(sessions) => sessions.iter().map(session_row).collect(),
+            PickerRows::Sessions(sessions) => {
+                let everywhere = sessions.everywhere;
+                sessions.choices.iter().map(|it| session_row(it, everywhere)).collect()
+            }
             PickerRows::Models(models) => {
                 let row = |model: &ModelChoice| {
                     PickerRow::new(&model.name, &model.detail, PickerChoice::Model(model.clone()))
@@ -143,17 +167,23 @@ impl Picker {
     }
 }
 
-fn session_row(session: &SessionChoice) -> PickerRow {
+fn session_row(session: &SessionChoice, everywhere: bool) -> PickerRow {
     let agents = match session.agents {
         0 => String::new(),
         agents => count(agents, "agent"),
     };
-    let cost = session.cost.map(money).unwrap_or_default();
+    let cost = session.end.cost.map(money).unwrap_or_default();
+    let folder = session.folder.file_name().unwrap_or(session.folder.as_os_str());
+    let lead = match everywhere {
+        true => format!("{:<9}  {}", session.age, one_line(&folder.to_string_lossy())),
+        false => session.age.clone(),
+    };
+    let branch = session.branch.as_deref().unwrap_or_default();
     let choice = PickerChoice::Session(session.id);
     PickerRow {
-        lead: session.age.clone(),
+        lead,
         figures: vec![agents, cost],
-        ..PickerRow::new(&session.title, "", choice)
+        ..PickerRow::new(&session.title, branch, choice)
     }
 }
 

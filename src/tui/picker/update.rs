@@ -14,7 +14,7 @@ use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, cycle_selection, move_selection, type_filter};
 use crate::tui::picker::rows::{PickerChoice, PickerRow};
-use crate::tui::picker::{Picker, PickerRows};
+use crate::tui::picker::{Picker, PickerRows, sessions};
 
 /// Fills an open picker with its rows.
 pub fn fill(model: &mut TuiModel, rows: PickerRows) {
@@ -52,7 +52,7 @@ pub fn press(
     let Some(Overlay::Picker(picker)) = &mut model.overlay else { return };
     let confirmed = std::mem::take(&mut picker.confirms);
     if type_filter(&mut picker.filter, &mut picker.selected, key) {
-        return;
+        return sessions::filter_changed(picker, effects);
     }
     let rows = picker.matching();
     match action {
@@ -63,12 +63,14 @@ pub fn press(
         Some(Action::Submit) if !confirmed && stops_work && selects_session(picker) => {
             picker.confirms = true;
         }
+        Some(Action::All) => sessions::toggle_everywhere(model, effects),
         Some(Action::Submit) => match rows.into_iter().nth(picker.selected).map(|row| row.choice) {
             Some(PickerChoice::Rule(origin)) => model.reply(format!("to change it: {origin}")),
             // The list stays, for what is found.
             Some(PickerChoice::Way(way @ SetupWay::NoServer)) => {
                 first_run::choose(model, way, effects);
             }
+            Some(PickerChoice::Session(id)) => sessions::choose(model, id, effects),
             Some(choice) => {
                 model.overlay = None;
                 apply_choice(model, choice, effects);
@@ -77,6 +79,7 @@ pub fn press(
         },
         Some(edit) => {
             edit_text(&mut picker.filter, edit);
+            sessions::filter_changed(picker, effects);
         }
         None => {}
     }
@@ -98,7 +101,6 @@ fn selects_session(picker: &Picker) -> bool {
 /// Applies the chosen row of a picker.
 fn apply_choice(model: &mut TuiModel, choice: PickerChoice, effects: &mut Vec<ScreenEffect>) {
     match choice {
-        PickerChoice::Session(id) => effects.push(ScreenEffect::Send(Command::Resume(id))),
         PickerChoice::Model(choice) => {
             let provider = Some(choice.provider);
             effects.push(ScreenEffect::Send(Command::SetModel { provider, model: choice.name }));
@@ -108,7 +110,8 @@ fn apply_choice(model: &mut TuiModel, choice: PickerChoice, effects: &mut Vec<Sc
         }
         PickerChoice::File(path) => effects.push(ScreenEffect::EditFile(path)),
         PickerChoice::Way(way) => first_run::choose(model, way, effects),
-        PickerChoice::Rule(_) => {}
+        // Handled above.
+        PickerChoice::Rule(_) | PickerChoice::Session(_) => {}
         PickerChoice::Mode(mode) => {
             effects.push(ScreenEffect::Send(Command::SetMode { mode, answers: false }));
         }

@@ -55,6 +55,11 @@ pub fn builtin(model: &TuiModel) -> Option<&'static str> {
     found.filter(|name| !is_prompt(model, name))
 }
 
+/// Whether the draft is a command of the table that makes no agent work.
+pub fn is_local(model: &TuiModel) -> bool {
+    builtin(model).is_some_and(|name| name != "compact")
+}
+
 /// Requests the custom commands: once, and again with each new `/`, since files may have been added.
 pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect>) {
     if model.commands.is_none() || query.is_empty() {

@@ -1,5 +1,6 @@
 //! Commands of the prompt: those of people, sessions, compaction.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -112,7 +113,8 @@ fn the_session_that_is_open_is_not_offered_again() {
     screen.write("/resume").enter();
     let sessions =
         vec![session_choice(open, "OPEN-1"), session_choice(SessionId::generate(), "OTHER-2")];
-    screen.send(Msg::Host { answered: HostRequest::Sessions(sessions), at: Duration::ZERO });
+    let answered = HostRequest::Sessions { everywhere: false, most: None, sessions };
+    screen.send(Msg::Host { answered, at: Duration::ZERO });
     let output = picture(&mut screen, 100, 24);
     assert!(output.contains("OTHER-2") && !output.contains("OPEN-1"), "{output}");
 }
@@ -251,4 +253,24 @@ fn quit_asks_before_it_stops_work() {
     assert!(!screen.sent().contains(&Command::Quit));
     screen.write("/exit ").enter();
     assert!(screen.sent().contains(&Command::Quit));
+}
+
+#[test]
+fn an_export_goes_to_the_named_file_and_says_where() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let session = SessionId::generate();
+    screen.model.session.id = Some(session);
+    screen.write("/export notes.md").enter();
+    let (path, result) = ("notes.md".to_owned(), Ok(PathBuf::new()));
+    let asked = HostRequest::Export { session, path: path.clone(), result };
+    assert!(screen.effects.contains(&ScreenEffect::Ask(asked)), "{:?}", screen.effects);
+    let result = Ok(PathBuf::from("/shop/notes.md"));
+    let answered = HostRequest::Export { session, path: path.clone(), result };
+    screen.send(Msg::Host { answered, at: Duration::ZERO });
+    assert_eq!(screen.notice(), "exported to /shop/notes.md");
+    let result = Err("/shop/notes.md exists: name another file".to_owned());
+    let answered = HostRequest::Export { session, path, result };
+    screen.send(Msg::Host { answered, at: Duration::ZERO });
+    assert_eq!(screen.notice(), "/shop/notes.md exists: name another file");
 }

@@ -17,7 +17,7 @@ use crate::protocol::{
 use crate::tui::FirstRun;
 use crate::tui::host::{
     CommandChoice, HostRequest, InfoPage, LocalServer, McpServers, MemoryChoice, ModelChoice,
-    ModelList, SessionChoice,
+    ModelList, SessionChoice, SessionEnd, SessionHits,
 };
 use crate::tui::msg::{HitTarget, Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
@@ -161,8 +161,10 @@ fn the_sessions_show_age_agents_cost_and_the_last_answer() {
         title: title.to_owned(),
         age: age.to_owned(),
         agents,
-        cost: usd.map(Cost::known),
-        answer: answer.to_owned(),
+        folder: PathBuf::from("/work/shop"),
+        elsewhere: false,
+        branch: None,
+        end: SessionEnd { cost: usd.map(Cost::known), answer: answer.to_owned() },
     };
     let answer = "**Login reads the session twice.** I removed the second read:\n\n\
                   - `src/session.rs:88` keeps the row\n- 214 tests pass\n";
@@ -177,14 +179,20 @@ fn the_sessions_show_age_agents_cost_and_the_last_answer() {
             "",
         ),
     ];
-    reply(screen.write("/resume ").enter(), HostRequest::Sessions(sessions));
+    reply(
+        screen.write("/resume ").enter(),
+        HostRequest::Sessions { everywhere: false, most: None, sessions },
+    );
     snapshots("resume", &mut screen);
     screen.write("dark");
     snapshots("resume_filter", &mut screen);
     // Short prompts take no figures away, with or without a preview.
     let sessions = vec![session("1 min ago", "go 3", 8, Some(0.61), answer)];
     let mut screen = talked();
-    reply(screen.write("/resume ").enter(), HostRequest::Sessions(sessions));
+    reply(
+        screen.write("/resume ").enter(),
+        HostRequest::Sessions { everywhere: false, most: None, sessions },
+    );
     for (width, height) in [(60, 15), (80, 24), (120, 40), (160, 45)] {
         let output = picture(&mut screen, width, height);
         assert!(output.contains("8 agents  $0.61"), "{output}");
@@ -307,23 +315,6 @@ fn an_effort_is_chosen_from_those_of_the_model() {
     assert_eq!(screen.sent(), [Command::SetEffort { effort: None }]);
     screen.write("/status").enter();
     assert!(picture(&mut screen, 80, 24).contains("sonnet-5 · effort high"));
-}
-
-#[test]
-fn an_export_goes_to_the_named_file_and_says_where() {
-    let mut screen = talked();
-    let session = SessionId::generate();
-    screen.model.session.id = Some(session);
-    screen.write("/export notes.md").enter();
-    let (path, result) = ("notes.md".to_owned(), Ok(PathBuf::new()));
-    let asked = HostRequest::Export { session, path: path.clone(), result };
-    assert!(screen.effects.contains(&ScreenEffect::Ask(asked)), "{:?}", screen.effects);
-    let result = Ok(PathBuf::from("/shop/notes.md"));
-    reply(&mut screen, HostRequest::Export { session, path: path.clone(), result });
-    assert_eq!(screen.notice(), "exported to /shop/notes.md");
-    let result = Err("/shop/notes.md exists: name another file".to_owned());
-    reply(&mut screen, HostRequest::Export { session, path, result });
-    assert_eq!(screen.notice(), "/shop/notes.md exists: name another file");
 }
 
 #[test]
@@ -488,4 +479,89 @@ fn wheel(screen: &mut TestScreen, kind: MouseEventKind) {
     let event = MouseEvent { kind, column: 5, row: 5, modifiers: KeyModifiers::NONE };
     let (hit, at) = (HitTarget::default(), screen.at);
     screen.send(Msg::Mouse { event, hit, at });
+}
+
+fn stored(title: &str, folder: &str, branch: Option<&str>) -> SessionChoice {
+    SessionChoice {
+        id: SessionId::generate(),
+        title: title.to_owned(),
+        age: "2 min ago".to_owned(),
+        agents: 2,
+        folder: PathBuf::from(folder),
+        elsewhere: folder != "/work/shop",
+        branch: branch.map(str::to_owned),
+        end: SessionEnd::default(),
+    }
+}
+
+/// The requests that the screen has made since the last call.
+fn asked(screen: &mut TestScreen) -> Vec<HostRequest> {
+    let effects = std::mem::take(&mut screen.effects).into_iter();
+    let asked = effects.filter_map(|effect| match effect {
+        ScreenEffect::Ask(request) => Some(request),
+        _ => None,
+    });
+    asked.collect()
+}
+
+#[test]
+fn a_filter_also_finds_sessions_by_their_texts() {
+    let mut screen = talked();
+    let sessions =
+        ["slow login", "dark theme", "a login page"].map(|it| stored(it, "/work/shop", None));
+    let ids = sessions.each_ref().map(|session| session.id);
+    screen.write("/resume").enter();
+    reply(
+        &mut screen,
+        HostRequest::Sessions { everywhere: false, most: None, sessions: sessions.into() },
+    );
+    asked(&mut screen);
+    screen.write("login");
+    let query = "login".to_owned();
+    let search = |query: &str, hits| {
+        let query = query.to_owned();
+        HostRequest::SearchSessions { query, everywhere: false, hits }
+    };
+    assert_eq!(asked(&mut screen).last(), Some(&search(&query, SessionHits::default())));
+    // What an earlier search says late does not count.
+    let old = SessionHits { ids: ids.to_vec(), cut: false };
+    reply(&mut screen, search("log", old));
+    let shown = picture(&mut screen, 100, 24);
+    assert!(shown.contains("slow login") && !shown.contains("dark theme"), "{shown}");
+    reply(&mut screen, search("login", SessionHits { ids: vec![ids[1]], cut: true }));
+    let shown = picture(&mut screen, 100, 24);
+    let rows = ["slow login", "dark theme", "a login page"].map(|row| shown.find(row).unwrap());
+    assert!(rows.is_sorted(), "{shown}");
+    assert!(shown.contains("older sessions were not searched"), "{shown}");
+    screen.key(KeyCode::Down).enter();
+    assert_eq!(screen.sent(), [Command::Resume(ids[1])]);
+}
+
+#[test]
+fn a_key_lists_the_sessions_of_all_directories_and_one_of_another_is_resumed_there() {
+    let mut screen = talked();
+    screen.write("/resume").enter();
+    let here = stored("slow login", "/work/shop", Some("fix-login"));
+    reply(
+        &mut screen,
+        HostRequest::Sessions { everywhere: false, most: None, sessions: vec![here.clone()] },
+    );
+    asked(&mut screen);
+    screen.ctrl('a');
+    let request = HostRequest::Sessions { everywhere: true, most: Some(200), sessions: Vec::new() };
+    assert_eq!(asked(&mut screen), [request]);
+    let other = stored("dark theme", "/work/my site", Some("main"));
+    let sessions = vec![here, other.clone()];
+    reply(&mut screen, HostRequest::Sessions { everywhere: true, most: None, sessions });
+    let end = SessionEnd { cost: Some(Cost::known(0.61)), answer: "Done: it is dark.".to_owned() };
+    let (ids, previews) = (vec![other.id], vec![end]);
+    reply(&mut screen, HostRequest::SessionPreviews { ids, previews });
+    screen.key(KeyCode::Down);
+    snapshots("resume_all", &mut screen);
+    screen.effects.clear();
+    screen.enter();
+    let command = format!("cd '/work/my site' && caliban --resume {}", other.id);
+    assert_eq!(screen.effects, [ScreenEffect::Copy(command)]);
+    let shown = picture(&mut screen, 160, 24);
+    assert!(shown.contains("That session works in /work/my site"), "{shown}");
 }

@@ -81,6 +81,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "protocol",
             "markdown",
+            "disk::branch",
             "disk::ProjectFolders",
             "disk::ProjectScope",
             "memory",
