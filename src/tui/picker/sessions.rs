@@ -1,5 +1,7 @@
 //! The list of stored sessions: which are listed, what a filter finds in them, and the choice of one.
 
+use std::collections::HashMap;
+
 use crate::protocol::{Command, NoticeLevel, SessionId, printable_path, shell_path};
 use crate::tui::host::{HostRequest, SessionChoice, SessionEnd, SessionHits};
 use crate::tui::model::TuiModel;
@@ -67,11 +69,11 @@ pub fn listed(
         // The rest: what is known of the first ones stays.
         PickerRows::Sessions(sessions) if most.is_none() => {
             let selected = sessions.choices.get(picker.selected).map(|session| session.id);
-            let mut known = std::mem::replace(&mut sessions.choices, choices).into_iter();
-            for session in sessions.choices.iter_mut().take(MAX_PREVIEWS) {
-                if let Some(known) = known.find(|known| known.id == session.id) {
-                    session.end = known.end;
-                }
+            let known = std::mem::replace(&mut sessions.choices, choices).into_iter();
+            let mut known: HashMap<SessionId, SessionEnd> =
+                known.map(|session| (session.id, session.end)).collect();
+            for session in &mut sessions.choices {
+                session.end = known.remove(&session.id).unwrap_or_default();
             }
             let moved = sessions.choices.iter().position(|session| Some(session.id) == selected);
             if picker.filter.is_empty() {

@@ -565,3 +565,25 @@ fn a_key_lists_the_sessions_of_all_directories_and_one_of_another_is_resumed_the
     let shown = picture(&mut screen, 160, 24);
     assert!(shown.contains("That session works in /work/my site"), "{shown}");
 }
+
+#[test]
+fn the_first_sessions_keep_their_ends_when_the_rest_follows() {
+    let mut screen = talked();
+    screen.write("/resume").enter();
+    let [one, two, three] = ["one", "two", "three"].map(|it| stored(it, "/work/shop", None));
+    let listed = |most, sessions| HostRequest::Sessions { everywhere: false, most, sessions };
+    asked(&mut screen);
+    reply(&mut screen, listed(Some(2), vec![one.clone(), two.clone()]));
+    assert_eq!(asked(&mut screen)[0], listed(None, Vec::new()));
+    let end = |answer: &str| SessionEnd { cost: None, answer: answer.to_owned() };
+    let (ids, previews) = (vec![one.id, two.id], vec![end("ANSWER-1"), end("ANSWER-2")]);
+    reply(&mut screen, HostRequest::SessionPreviews { ids, previews });
+    screen.key(KeyCode::Down);
+    // In another order, and with the same one selected.
+    reply(&mut screen, listed(None, vec![three, two, one]));
+    let shown = picture(&mut screen, 120, 24);
+    assert!(shown.contains("ANSWER-2"), "{shown}");
+    screen.key(KeyCode::Down);
+    let shown = picture(&mut screen, 120, 24);
+    assert!(shown.contains("ANSWER-1"), "{shown}");
+}
