@@ -78,8 +78,8 @@ async fn a_refused_plan_keeps_plan_mode_and_the_model_reads_why() {
     scene.server.finish();
 }
 
-#[tokio::test]
-async fn the_plan_can_be_changed_in_the_editor_and_the_model_reads_the_new_one() {
+/// A question about a plan that the user has changed in the editor.
+fn edited_plan() -> (Scene, Screen) {
     let mut scene = Scene::new();
     scene.world.env("EDITOR", "sed -i s/a.txt/b.txt/");
     scene.server.when(PARENT).reply(plan()).then(text(DONE));
@@ -87,6 +87,12 @@ async fn the_plan_can_be_changed_in_the_editor_and_the_model_reads_the_new_one()
     screen.wait_for("3  Edit the plan");
     screen.keys("3");
     screen.wait_for("1. Write **b.txt**");
+    (scene, screen)
+}
+
+#[tokio::test]
+async fn the_plan_can_be_changed_in_the_editor_and_the_model_reads_the_new_one() {
+    let (scene, screen) = edited_plan();
     screen.keys("1");
     screen.wait_for(DONE);
     let read = result(&scene, PARENT, 1).text;
@@ -96,13 +102,7 @@ async fn the_plan_can_be_changed_in_the_editor_and_the_model_reads_the_new_one()
 
 #[tokio::test]
 async fn the_approved_plan_is_shown_and_what_is_for_the_model_is_not() {
-    let mut scene = Scene::new();
-    scene.world.env("EDITOR", "sed -i s/a.txt/b.txt/");
-    scene.server.when(PARENT).reply(plan()).then(text(DONE));
-    let screen = start(&scene, "plan");
-    screen.wait_for("3  Edit the plan");
-    screen.keys("3");
-    screen.wait_for("1. Write **b.txt**");
+    let (scene, screen) = edited_plan();
     screen.keys("2");
     screen.wait_for("done in");
     let live = screen.contents();
