@@ -191,7 +191,7 @@ fn add_untracked(top: &Path, list: &[u8], found: &mut WorkingTreeChanges) {
     }
 }
 
-/// What git's mode says.
+/// Reads a mode as git prints it.
 fn file_mode(mode: &str) -> Option<FileMode> {
     match mode.trim() {
         // Its diff is what it leads to.

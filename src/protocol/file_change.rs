@@ -8,7 +8,7 @@ pub struct FileChange {
     pub kind: ChangeKind,
     /// Its hunks in the unified format; empty if no line differs, or if the file is not text.
     pub diff: String,
-    /// What the file is besides its text.
+    /// Set for links and executable files.
     pub mode: Option<FileMode>,
 }
 

@@ -58,7 +58,7 @@ pub fn session_choice(id: SessionId, title: &str) -> SessionChoice {
         title: title.to_owned(),
         age: "2 min ago".to_owned(),
         agents: 0,
-        folder: "/work/shop".into(),
+        folder: "/code/shop".into(),
         elsewhere: false,
         branch: None,
         end: SessionEnd::default(),

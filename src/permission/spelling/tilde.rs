@@ -27,7 +27,7 @@ pub fn is_at(text: &[char], at: usize, value: Option<usize>, is_behind_colon: bo
     at == 0 || value.is_some_and(is_within)
 }
 
-/// What bash makes of the tilde and the name behind it, and where that ends.
+/// Expands the tilde and the name after it as bash does. Also returns where the name ends.
 pub fn folder(text: &[char], at: usize) -> (Piece, usize) {
     let length = text[at..].iter().position(|c| matches!(c, '/' | ':'));
     let end = length.map_or(text.len(), |length| at + length);

@@ -23,7 +23,7 @@ pub(super) struct TranscriptLog {
     open: BTreeMap<ItemId, OpenItem>,
 }
 
-/// What was said of an item that is not complete.
+/// How far an unfinished item has been read out.
 #[derive(Default)]
 struct OpenItem {
     /// Bytes of its text that were read.

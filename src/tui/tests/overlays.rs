@@ -161,7 +161,7 @@ fn the_sessions_show_age_agents_cost_and_the_last_answer() {
         title: title.to_owned(),
         age: age.to_owned(),
         agents,
-        folder: PathBuf::from("/work/shop"),
+        folder: PathBuf::from("/code/shop"),
         elsewhere: false,
         branch: None,
         end: SessionEnd { cost: usd.map(Cost::known), answer: answer.to_owned() },
@@ -488,7 +488,7 @@ fn stored(title: &str, folder: &str, branch: Option<&str>) -> SessionChoice {
         age: "2 min ago".to_owned(),
         agents: 2,
         folder: PathBuf::from(folder),
-        elsewhere: folder != "/work/shop",
+        elsewhere: folder != "/code/shop",
         branch: branch.map(str::to_owned),
         end: SessionEnd::default(),
     }
@@ -508,7 +508,7 @@ fn asked(screen: &mut TestScreen) -> Vec<HostRequest> {
 fn a_filter_also_finds_sessions_by_their_texts() {
     let mut screen = talked();
     let sessions =
-        ["slow login", "dark theme", "a login page"].map(|it| stored(it, "/work/shop", None));
+        ["slow login", "dark theme", "a login page"].map(|it| stored(it, "/code/shop", None));
     let ids = sessions.each_ref().map(|session| session.id);
     screen.write("/resume").enter();
     reply(
@@ -541,7 +541,7 @@ fn a_filter_also_finds_sessions_by_their_texts() {
 fn a_key_lists_the_sessions_of_all_directories_and_one_of_another_is_resumed_there() {
     let mut screen = talked();
     screen.write("/resume").enter();
-    let here = stored("slow login", "/work/shop", Some("fix-login"));
+    let here = stored("slow login", "/code/shop", Some("fix-login"));
     reply(
         &mut screen,
         HostRequest::Sessions { everywhere: false, most: None, sessions: vec![here.clone()] },
@@ -570,7 +570,7 @@ fn a_key_lists_the_sessions_of_all_directories_and_one_of_another_is_resumed_the
 fn the_first_sessions_keep_their_ends_when_the_rest_follows() {
     let mut screen = talked();
     screen.write("/resume").enter();
-    let [one, two, three] = ["one", "two", "three"].map(|it| stored(it, "/work/shop", None));
+    let [one, two, three] = ["one", "two", "three"].map(|it| stored(it, "/code/shop", None));
     let listed = |most, sessions| HostRequest::Sessions { everywhere: false, most, sessions };
     asked(&mut screen);
     reply(&mut screen, listed(Some(2), vec![one.clone(), two.clone()]));

@@ -1,4 +1,4 @@
-//! What a question shows is what is written: rows are told from lines, and no blank is lost.
+//! Questions show a call exactly as written: wrapped rows are marked, and no blank is lost.
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;

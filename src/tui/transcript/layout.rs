@@ -73,7 +73,7 @@ struct ItemRows {
     line: usize,
 }
 
-/// What all lines of a layout depend on, besides the transcript.
+/// The settings shared by all lines of a layout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct LayoutKey {
     width: u16,

@@ -185,7 +185,7 @@ fn path_rows(path: &str, room: u16, style: Style, theme: &Theme) -> Vec<Line<'st
     wrap_written(&path, room, &Line::default(), &continued(0, theme), theme.dim)
 }
 
-/// What stands before a row that continues a line, and before no other, behind so many blanks.
+/// The mark of a row that continues a line, indented by `blanks` cells. No other row begins with it.
 fn continued(blanks: usize, theme: &Theme) -> Line<'static> {
     Line::styled(format!("{}{} ", " ".repeat(blanks), theme.glyphs.continued), theme.dim)
 }

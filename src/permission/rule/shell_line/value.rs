@@ -125,7 +125,7 @@ fn without_operators(raw: &str, values: &ValueList) -> Option<(Vec<String>, Valu
     Some((all, left))
 }
 
-/// What `#word` or `%word` may leave of a value.
+/// The texts that `#word` or `%word` may leave of a value.
 fn remainders(value: &[Piece], operator: &str) -> Vec<Vec<Piece>> {
     let is_start = operator.starts_with('#');
     let pattern: Vec<Piece> =
