@@ -174,7 +174,6 @@ fn server_with_agents(count: usize, pause: Duration) -> ModelServer {
 
 fn words(count: usize, pause: Duration) -> Answer {
     let word = |n| match n {
-        30 => format!("{MARK} "),
         n if n % 12 == 0 => format!("word{n}\n"),
         n => format!("word{n} "),
     };
@@ -187,7 +186,7 @@ fn echo_among_agents() -> Vec<(&'static str, f64)> {
     let (_workspace, mut terminal) = start_screen(&server);
     terminal.keys("go\r");
     server.wait_for_open(32);
-    terminal.wait_for(MARK.as_bytes(), 0);
+    terminal.wait_for(b"word1", 0);
     echo_values(&terminal.echoes(80))
 }
 
@@ -197,7 +196,7 @@ fn stop() -> Vec<(&'static str, f64)> {
     let (_workspace, mut terminal) = start_screen(&server);
     terminal.keys("go\r");
     server.wait_for_open(8);
-    terminal.wait_for(MARK.as_bytes(), 0);
+    terminal.wait_for(b"word1", 0);
     std::thread::sleep(Duration::from_millis(fastrand::u64(100..300)));
     vec![("ms", stop_ms(&mut terminal, &server))]
 }
