@@ -83,7 +83,8 @@ pub fn is_seen(previous: Option<char>, c: char, next: Option<char>) -> bool {
     match hangul(c) {
         Some(Jamo::Vowel) => previous.and_then(hangul) == Some(Jamo::Leading),
         Some(Jamo::Trailing) => previous.and_then(hangul) == Some(Jamo::Vowel),
-        _ if stands_before(c) => next.is_some_and(|next| !next.is_ascii() && is_one_sign(c, next)),
+        // Terminals disagree about the width of such a letter and the next one.
+        _ if stands_before(c) => false,
         _ => is_visible(c) || joins(previous, c, next),
     }
 }
@@ -324,7 +325,7 @@ mod tests {
         for text in [
             "plain\n\ttext ~",
             "grün · 日本語\u{3000}→ 🦀 a\u{a0}b",
-            "e\u{301} हिन्दी ไทย עברית العربية ക\u{d4e}ക",
+            "e\u{301} हिन्दी ไทย עברית العربية",
             "می\u{200c}خواهم",
             "\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}.txt \u{1100} 한글",
             "⚠\u{fe0f} 👩\u{200d}💻 👨\u{200d}👩\u{200d}👧 👍🏽 🇪🇺 ❤\u{fe0f}\u{200d}🔥",
@@ -338,6 +339,8 @@ mod tests {
         let pile = "\u{1100}\u{1161}\u{1161}\u{11a8} 가\u{11a8} e\u{11a8}";
         let shown = "\u{1100}\u{1161}\\u{1161}\\u{11a8} 가\\u{11a8} e\\u{11a8}";
         assert_eq!(printable(pile), shown);
+        // Some terminals give the pair one column, others two.
+        assert_eq!(printable("ക\u{d4e}ക"), "ക\\u{d4e}ക");
     }
 
     #[test]
