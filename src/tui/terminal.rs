@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::backend::Backend;
 use ratatui::buffer::Cell;
 use ratatui::layout::Size;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
@@ -17,6 +17,7 @@ use crate::protocol::{EnvOverlay, NotificationMethod};
 
 use super::text::{CopyError, one_line, osc52};
 
+mod backend;
 mod lines;
 mod links;
 mod notification;
@@ -26,6 +27,7 @@ mod panic_hook;
 pub use lines::PromptRows;
 pub use links::{LinkBase, has_links};
 
+use backend::{ColumnBackend, mark_covered_cells};
 use links::Link;
 use output::{
     CURSOR_RESTORE, CURSOR_SAVE, FRAME_BEGIN, FRAME_END, KEYBOARD_PUSH, MOUSE_OFF, MOUSE_ON,
@@ -55,7 +57,7 @@ pub struct GuardOptions {
 
 /// Owns the terminal and restores it when dropped. Must stay on the thread that entered it.
 pub struct TerminalGuard {
-    terminal: Terminal<CrosstermBackend<TerminalOutput>>,
+    terminal: Terminal<ColumnBackend<TerminalOutput>>,
     output: TerminalOutput,
     title: String,
     last_frame: Vec<u8>,
@@ -86,7 +88,7 @@ impl TerminalGuard {
     fn with_output(output: TerminalOutput, viewport: Viewport) -> io::Result<Self> {
         output.sink().enter()?;
         let made = Terminal::with_options(
-            CrosstermBackend::new(output.clone()),
+            ColumnBackend::new(output.clone()),
             TerminalOptions { viewport },
         );
         match made {
@@ -156,7 +158,10 @@ impl TerminalGuard {
     /// Draws a frame, then the links that have changed in it.
     fn draw_linked(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         let size = self.terminal.get_frame().area();
-        let drawn = self.terminal.draw(render)?;
+        let drawn = self.terminal.draw(|frame| {
+            render(frame);
+            mark_covered_cells(frame.buffer_mut());
+        })?;
         let Some(base) = &self.link_base else { return Ok(()) };
         let links = links::find(drawn.buffer, base);
         if drawn.area != size {

@@ -16,12 +16,13 @@ const LEAVE_TIME: Duration = Duration::from_millis(500);
 /// The pause before the terminal is tried again meanwhile.
 const LEAVE_PAUSE: Duration = Duration::from_millis(10);
 
-/// Alternate screen, bracketed paste, focus changes.
-pub(super) const ENTER: &str = "\x1b[?1049h\x1b[?2004h\x1b[?1004h";
+/// Alternate screen, no wrapping at the edge (each row is written in its place), bracketed paste,
+/// focus changes.
+pub(super) const ENTER: &str = "\x1b[?1049h\x1b[?7l\x1b[?2004h\x1b[?1004h";
 /// The same without the alternate screen.
 pub(super) const ENTER_LINES: &str = "\x1b[?2004h\x1b[?1004h";
 pub(super) const LEAVE_LINES: &str = "\x1b[?1004l\x1b[?2004l\r\n\x1b[J";
-pub(super) const LEAVE: &str = "\x1b[?1004l\x1b[?2004l\x1b[?1049l";
+pub(super) const LEAVE: &str = "\x1b[?1004l\x1b[?2004l\x1b[?7h\x1b[?1049l";
 /// Presses, drags and the wheel, in the form without a limit on columns.
 pub(super) const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 pub(super) const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";

@@ -386,6 +386,7 @@ mod tests {
             let revealed = format!("a⟨U+{:04X}⟩b", u32::from(c));
             assert_eq!(reveal(&format!("a{c}b")), revealed);
         }
+        assert_eq!(reveal("ക\u{d4e}ക"), "ക⟨U+0D4E⟩ക");
         for c in "éß字한☂👍€\u{301}".chars() {
             let text = format!("a{c}b");
             assert_eq!(reveal(&text), text, "{}", c.escape_unicode());
