@@ -176,6 +176,7 @@ impl Sanitizer {
             _ if self.reveals && !is_seen(self.previous, c, rest.chars().next()) => self.show(c),
             _ if is_dropped(c) => self.leave_out(c),
             _ if is_variation_selector(c) => self.variation(c, rest.chars().next()),
+            _ if c.width() == Some(0) && self.reveals && !is_common_mark(c) => self.show(c),
             _ if c.width() == Some(0) => self.mark(c, rest.chars().next()),
             _ => self.keep(c),
         }
@@ -273,6 +274,23 @@ impl Sanitizer {
             self.leave_out(c);
         }
     }
+}
+
+/// Whether a mark takes no column of its own in any terminal. Many vowels of Tamil, Bengali and
+/// other scripts do in some, which then leave them out or draw them over the next letter.
+fn is_common_mark(c: char) -> bool {
+    matches!(c,
+        '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}'
+        // Hebrew, Arabic, Devanagari, Thai and Lao.
+        | '\u{591}'..='\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}'
+        | '\u{6d6}'..='\u{6ed}' | '\u{900}'..='\u{902}' | '\u{93a}' | '\u{93c}'
+        | '\u{941}'..='\u{948}' | '\u{94d}' | '\u{951}'..='\u{957}' | '\u{962}'..='\u{963}'
+        | '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}'
+        | '\u{eb1}' | '\u{eb4}'..='\u{ebc}' | '\u{ec8}'..='\u{ecd}'
+        // Vowels and endings of Hangul, marks for symbols, voiced kana.
+        | '\u{1160}'..='\u{11ff}' | '\u{d7b0}'..='\u{d7fb}'
+        | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20f0}' | '\u{3099}'..='\u{309a}'
+        | '\u{fe20}'..='\u{fe2f}')
 }
 
 /// The control picture of a C0 character.
@@ -386,7 +404,12 @@ mod tests {
             let revealed = format!("a⟨U+{:04X}⟩b", u32::from(c));
             assert_eq!(reveal(&format!("a{c}b")), revealed);
         }
+        // What one terminal draws in no column, and another in one or two.
         assert_eq!(reveal("ക\u{d4e}ക"), "ക⟨U+0D4E⟩ക");
+        assert_eq!(reveal("க\u{bbe} a\u{302e}"), "க⟨U+0BBE⟩ a⟨U+302E⟩");
+        assert_eq!(sanitize("க\u{bbe}"), "க\u{bbe}");
+        let common = "e\u{301} हिन्दी ไทย שָׁלוֹם مُحَمَّد \u{1112}\u{1161}\u{11ab}";
+        assert_eq!(reveal(common), common);
         for c in "éß字한☂👍€\u{301}".chars() {
             let text = format!("a{c}b");
             assert_eq!(reveal(&text), text, "{}", c.escape_unicode());
