@@ -97,7 +97,6 @@ impl Rule {
                         && !pattern.is_misled(command, &shell.line, bases)
                         && pattern.allows_readings(shell.readings(command), bases)
                         && self.elsewhere(pattern, command, effects, places).is_none()
-                        && self.elsewhere_by_glob(pattern, command, effects, places).is_none()
                 };
                 // The author knew this very line, but not everything it may amount to elsewhere.
                 let is_meant_here = || match item {
@@ -242,9 +241,7 @@ impl Rule {
         if !pattern.allows(command, bases) {
             return None;
         }
-        let elsewhere = self.elsewhere(pattern, command, effects, places);
-        let by_glob = || self.elsewhere_by_glob(pattern, command, effects, places);
-        if let Some(why) = elsewhere.or_else(by_glob) {
+        if let Some(why) = self.elsewhere(pattern, command, effects, places) {
             return Some(Exception::Elsewhere(why));
         }
         let is_covered = pattern.allows_readings(shell.readings(command), bases);
@@ -261,7 +258,9 @@ impl Rule {
         matches!(self.origin, RuleOrigin::UserFile(_))
     }
 
-    /// Why the rule means something else where the command runs. One in a file of the user is for all projects.
+    /// Why the rule means something else where the command runs. One in a file of the user is for all
+    /// projects. Where a glob, which the rule has too, says which files the command gets, each of its
+    /// names counts.
     fn elsewhere(
         &self,
         pattern: &CommandPattern,
@@ -274,28 +273,18 @@ impl Rule {
             is_whole: matches!(pattern, CommandPattern::Exact(_)),
             is_general: self.is_general(),
         };
-        elsewhere_reason(command, named, effects.shell.as_ref()?, effects, places)
-    }
-
-    /// The same where a glob, which the rule has too, says which files the command gets: each of its
-    /// names counts.
-    fn elsewhere_by_glob(
-        &self,
-        pattern: &CommandPattern,
-        command: &SimpleCommand,
-        effects: &CallAccess,
-        places: &Places,
-    ) -> Option<String> {
-        if !pattern.has_open_files(command) {
-            return None;
+        let shell = effects.shell.as_ref()?;
+        let own = elsewhere_reason(command, named, shell, effects, places);
+        if own.is_some() || !pattern.has_open_files(command) {
+            return own;
         }
-        let unknown = || Some("which files it gets is known only at run time".to_owned());
-        let Some(readings) = effects.shell.as_ref()?.readings(command) else { return unknown() };
-        let mut commands = readings.commands.iter();
-        match readings.is_open || commands.clone().any(|it| pattern.has_open_files(it)) {
-            true => unknown(),
-            false => commands.find_map(|it| self.elsewhere(pattern, it, effects, places)),
-        }
+        let readings = shell.readings(command).filter(|readings| {
+            !readings.is_open && !readings.commands.iter().any(|it| pattern.has_open_files(it))
+        });
+        let Some(readings) = readings else {
+            return Some("which files it gets is known only at run time".to_owned());
+        };
+        readings.commands.iter().find_map(|it| self.elsewhere(pattern, it, effects, places))
     }
 
     /// Whether this rule, in the allow list, names the item's line word for word.
