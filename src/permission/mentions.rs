@@ -24,10 +24,10 @@ use lookup::FileLookup;
 use named::NamedFiles;
 
 /// Programs that show nothing of the files they are given.
-const SHOW_NOTHING: &[&str] = &[
-    ":", "[", "basename", "cd", "chmod", "dirname", "echo", "exit", "export", "false", "kill",
-    "ls", "mkdir", "printf", "pwd", "readlink", "realpath", "return", "rm", "rmdir", "seq",
-    "sleep", "test", "touch", "true", "type", "unlink", "wait", "which",
+pub const SHOW_NOTHING: &[&str] = &[
+    ":", "[", "basename", "cd", "chgrp", "chmod", "chown", "dirname", "echo", "exit", "export",
+    "false", "kill", "ls", "mkdir", "printf", "pwd", "readlink", "realpath", "return", "rm",
+    "rmdir", "seq", "sleep", "test", "touch", "true", "type", "unlink", "wait", "which",
 ];
 
 /// Those of them that open none either.

@@ -10,6 +10,7 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use super::git_store;
+use super::mentions::SHOW_NOTHING;
 use super::mentions::named::NamedFiles;
 use super::path::PathTarget;
 use super::pattern::{PathPattern, Restriction};
@@ -17,6 +18,7 @@ use super::pattern_roots::PatternRoots;
 use super::places::Places;
 use super::script::{SimpleCommand, Word};
 use super::wrapper;
+use super::writers;
 use crate::disk::checkout_root;
 
 mod behavior;
@@ -99,7 +101,12 @@ const READERS: &[(&str, RecursionCondition, CwdCondition)] = &[
     ("rclone", RecursionCondition::Word("copy copyto sync move moveto cat"), CwdCondition::Never),
     ("aws gsutil gcloud", RecursionCondition::Word("cp sync rsync mv"), CwdCondition::Never),
     ("docker podman nerdctl kubectl oc", RecursionCondition::Word("cp"), CwdCondition::Never),
+    ("zcat zless zmore", RECURSIVE, CwdCondition::Never),
 ];
+
+/// When a program that is not known reads folders.
+const RECURSIVE: RecursionCondition =
+    RecursionCondition::With("rR", "--recursive --dereference-recursive");
 
 /// Search options that take no value: letters, letters only of grep, and long ones.
 const FLAGS: &str = "acFhHiIlLnNopPqsSuUvwxz.";
@@ -121,12 +128,14 @@ pub fn shown_folders(
 ) -> Vec<ShownFolder> {
     let mut shown = Vec::new();
     let exists = |word: &Word| bases.iter().any(|base| base.join(&word.text).exists());
-    for words in wrapper::possible_commands(command) {
+    let (starts, certain) = wrapper::program_starts(&command.words);
+    for (start, words) in wrapper::possible_commands(command).into_iter().enumerate() {
         let Some((program, arguments)) = words.split_first() else { continue };
         let name = base_name(&program.text);
+        let is_program = !certain || starts.contains(&start);
         let reading = match name {
             "git" => git::reading(arguments, bases, keeps_names),
-            _ => read_behavior(name, arguments),
+            _ => read_behavior(name, arguments, is_program),
         };
         let Some(ReadBehavior { content, reads_cwd: here }) = reading else { continue };
         // After a runner all words count, so that none is missed.
@@ -167,9 +176,16 @@ pub fn shown_folders(
     shown
 }
 
-fn read_behavior(name: &str, arguments: &[Word]) -> Option<ReadBehavior> {
+/// The files that a program other than git reads. One that is not known (`is_program`, unless the name
+/// may be an argument of another one) descends if an option says so.
+fn read_behavior(name: &str, arguments: &[Word], is_program: bool) -> Option<ReadBehavior> {
     let lists = |list: &str, text: &str| list.split_whitespace().any(|known| known == text);
-    let (_, when, here) = READERS.iter().find(|(names, ..)| lists(names, name))?;
+    let known = READERS.iter().find(|(names, ..)| lists(names, name));
+    let (when, here) = match known {
+        Some((_, when, here)) => (when, here),
+        None if is_program && !is_known_otherwise(name) => (&RECURSIVE, &CwdCondition::Never),
+        None => return None,
+    };
     let long = |list: &str| {
         arguments.iter().any(|word| {
             let text = word.text.split('=').next().unwrap_or_default();
@@ -200,6 +216,15 @@ fn read_behavior(name: &str, arguments: &[Word]) -> Option<ReadBehavior> {
         });
     let content = ShownContent::Files { hidden: !skips_hidden };
     (reads && !is_list).then_some(ReadBehavior { content, reads_cwd: *here })
+}
+
+/// Whether the program certainly shows nothing below the folders that it is given, or is one whose input
+/// says what it reads.
+fn is_known_otherwise(name: &str) -> bool {
+    SHOW_NOTHING.contains(&name)
+        || wrapper::is_runner(name)
+        || writers::only_reads(name)
+        || writers::runs_code(name)
 }
 
 /// Whether one of the letters follows a single dash.

@@ -84,6 +84,16 @@ fn lists(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|known| known == name)
 }
 
+/// Whether the program is a build tool, a test runner or an interpreter.
+pub fn runs_code(name: &str) -> bool {
+    lists(CODE_RUNNERS, name)
+}
+
+/// Whether the program only reads the files that it is given, apart from options that name its output.
+pub fn only_reads(name: &str) -> bool {
+    lists(READERS, name)
+}
+
 fn is_writer(words: &[Word]) -> bool {
     let Some(program) = words.first() else { return false };
     match base_name(&program.text) {
@@ -103,8 +113,8 @@ fn is_reader(name: &str, words: &[Word]) -> bool {
                 .first()
                 .is_some_and(|first| !is_writer(inner) && is_reader(base_name(&first.text), inner))
         }
-        name if lists(CODE_RUNNERS, name) => !words.iter().any(|word| lists(FIXES, &word.text)),
-        name => lists(READERS, name),
+        name if runs_code(name) => !words.iter().any(|word| lists(FIXES, &word.text)),
+        name => only_reads(name),
     }
 }
 

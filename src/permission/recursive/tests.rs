@@ -93,6 +93,37 @@ fn what_reads_a_folder_above_a_restricted_file_is_a_doubt() {
 }
 
 #[test]
+fn an_option_that_descends_reads_a_folder_whatever_the_program() {
+    let names =
+        ["gzip", "gunzip", "zcat", "zstd", "some-tool", "jq", "mocha", "chown", "timeout 5 jq"];
+    let bench = names
+        .into_iter()
+        .fold(JudgeFixture::new(), |bench, name| bench.allow(&format!("Bash({name}:*)")));
+    let bench = bench.deny("Read(.env)");
+    fs::write(bench.root.join("project/src/.env"), "").unwrap();
+    fs::create_dir_all(bench.root.join("project/docs")).unwrap();
+    bench.asks([
+        "gzip -rc src | zcat",
+        "gunzip -rc src",
+        "zcat -fr src",
+        "zcat -f --recursive .",
+        "zstd -rc src",
+        "some-tool -R src",
+        "some-tool --recursive src",
+    ]);
+    bench.allows([
+        "gzip -rc docs",
+        "gzip -c src/dangling",
+        "zcat -f docs",
+        "some-tool src",
+        "jq -r . src",
+        "mocha -R dot src",
+        "chown -R me src",
+        "timeout 5 jq -r . src",
+    ]);
+}
+
+#[test]
 fn what_reads_other_folders_and_what_shows_names_alone_is_none() {
     let bench = bench(&[]).deny("Read(.env)").deny("Read(secrets/**)");
     bench.allows([
