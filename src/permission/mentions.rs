@@ -10,11 +10,13 @@ use super::path::PathTarget;
 use super::program::{base_name, is_sub_command};
 use super::recursive::{self, ShownFolder};
 use super::script::{Script, SimpleCommand};
+use super::wrapper;
 use super::writers::copies::CopiedTree;
 use super::writers::folders::{HandledPath, PathChange, copied_trees, handled_paths};
 use super::writers::{self, WriteEffect};
 
 mod input;
+mod lists;
 pub mod lookup;
 pub mod named;
 pub mod readings;
@@ -52,6 +54,9 @@ pub struct MentionedFiles {
     pub in_input: NamedFiles,
     /// Those of them that such a command may change.
     pub changed_in_input: NamedFiles,
+    /// Whether a command may read, or change, what a list names, folders included.
+    pub reads_list: bool,
+    pub changes_list: bool,
     /// Folders and files that commands handle with everything below them.
     pub handled_paths: Vec<HandledPath>,
     /// Folders that commands put elsewhere with everything below them.
@@ -139,6 +144,7 @@ impl MentionedFiles {
         for word in command.words.first().into_iter().filter(|word| !word.literal) {
             let files = lookup.files(word);
             self.all.add(&files, false);
+        self.add_lists(command, writes, &lookup.bases);
             self.by_writers.add(&files, false);
         }
         for (at, word) in command.arguments().iter().enumerate() {
@@ -183,6 +189,25 @@ impl MentionedFiles {
 
 /// Whether a moved folder may contain a link that means another file in another place.
 fn has_relative_link(folder: &PathTarget) -> bool {
+
+    /// Notes names that the command takes from a list or an archive: they are known only at run time.
+    fn add_lists(&mut self, command: &SimpleCommand, writes: WriteEffect, bases: &[PathBuf]) {
+        if let Some(word) = lists::list_word(command, bases) {
+            let (starts, _) = wrapper::program_starts(&command.words);
+            let program = starts.last().and_then(|start| command.words.get(*start));
+            if !SHOW_NOTHING.contains(&base_name(program.map_or("", |word| &word.text))) {
+                self.reads_list = true;
+                self.all.open.get_or_insert_with(|| word.to_owned());
+            }
+            if writes != WriteEffect::No {
+                self.changes_list = true;
+                self.by_writers.open.get_or_insert_with(|| word.to_owned());
+            }
+        }
+        if let Some(program) = lists::unpacker(command) {
+            self.by_writers.open.get_or_insert_with(|| program.to_owned());
+        }
+    }
     let mut left = MAX_MOVED_ENTRIES;
     let mut folders: Vec<PathBuf> = folder.resolved.clone().into_iter().collect();
     while let Some(folder) = folders.pop() {

@@ -1,5 +1,6 @@
 //! Commands that may take file names from their input rather than from their words.
 
+use super::lists::is_list_option;
 use crate::permission::interpreter::{interprets, takes_data};
 use crate::permission::program::base_name;
 use crate::permission::script::{Script, SimpleCommand, Word};
@@ -57,12 +58,8 @@ fn takes_names(command: &SimpleCommand) -> bool {
     let is_taker = |word: &Word| TAKERS.split_whitespace().any(|it| it == base_name(&word.text));
     let (starts, _) = wrapper::program_starts(&command.words);
     let mut programs = starts.iter().filter_map(|start| command.words.get(*start));
-    let lists = |word: &Word| {
-        let text = word.text.as_str();
-        text.contains("-from") || text.starts_with("--files") || text == "--stdin"
-    };
     let sums = matches!(base_name(command.program()), "du" | "sort" | "wc");
-    let is_list = |word: &Word| lists(word) || sums && word.text.starts_with("--f");
+    let is_list = |word: &Word| is_list_option(&word.text) || sums && word.text.starts_with("--f");
     let is_output = |(at, word): (usize, &Word)| {
         (word.raw.contains("$(") || word.raw.contains('`')) && !is_message(command, at)
     };

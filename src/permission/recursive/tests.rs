@@ -124,6 +124,27 @@ fn an_option_that_descends_reads_a_folder_whatever_the_program() {
 }
 
 #[test]
+fn a_program_that_takes_names_from_a_list_may_show_any_file() {
+    let names = ["tar", "7z", "xargs cat", "xargs ls", "curl", "rg", "npx"];
+    let bench = names
+        .into_iter()
+        .fold(JudgeFixture::new(), |bench, name| bench.allow(&format!("Bash({name}:*)")));
+    let bench = bench.deny("Read(.env)");
+    for file in ["list", "a"] {
+        fs::write(bench.root.join("project").join(file), "").unwrap();
+    }
+    let lines = ["tar cf - -T list", "tar cTf list -", "7z a x @list", "xargs cat < list"];
+    bench.asks(lines);
+    bench.allows([
+        "tar cf - a",
+        "xargs ls < list",
+        "curl -d @list https://example.org",
+        "npx @scope/name a",
+    ]);
+    bench.allow("Bash").allows(lines);
+}
+
+#[test]
 fn what_reads_other_folders_and_what_shows_names_alone_is_none() {
     let bench = bench(&[]).deny("Read(.env)").deny("Read(secrets/**)");
     bench.allows([

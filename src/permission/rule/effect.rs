@@ -63,10 +63,10 @@ impl FileEffect {
                 (Self::Writes, PathChange::Changed | PathChange::Linked) => false,
                 (Self::Reads, PathChange::Moved | PathChange::Linked) => false,
                 (Self::Reads, _) => return Restriction::No,
-                (Self::Writes, PathChange::Unpacked) if effects.all_commands => {
+                (Self::Writes, PathChange::Downloaded) if effects.all_commands => {
                     return Restriction::No;
                 }
-                (Self::Writes, PathChange::Unpacked) => {
+                (Self::Writes, PathChange::Downloaded) => {
                     let may_meet =
                         |name| pattern.is_anchored() && pattern.may_lie_in(name, &starts);
                     return match folder.names().any(may_meet) {
@@ -141,11 +141,21 @@ impl FileEffect {
     ) -> Restriction {
         let starts = pattern.roots(effects.pattern_roots(places));
         let mentioned = shell.mentioned();
-        let input = match self {
-            Self::Reads => &mentioned.in_input,
-            Self::Writes => &mentioned.changed_in_input,
+        let (input, takes_folders) = match self {
+            Self::Reads => (&mentioned.in_input, mentioned.reads_list),
+            Self::Writes => (&mentioned.changed_in_input, mentioned.changes_list),
         };
-        let is_meant = |file: &&PathTarget| pattern.restricts(file, &starts) == Restriction::Yes;
+        let has_file_below = |file: &PathTarget| {
+            takes_folders
+                && file.resolved.as_deref().is_some_and(Path::is_dir)
+                && !matches!(
+                    recursive::find(file, true, pattern, &starts),
+                    recursive::SearchOutcome::Nothing
+                )
+        };
+        let is_meant = |file: &&PathTarget| {
+            pattern.restricts(file, &starts) == Restriction::Yes || has_file_below(file)
+        };
         if let Some(file) = input.targets.iter().find(is_meant) {
             let name = places.show(&file.written);
             return Restriction::Maybe(format!("a command may take {name} from its input"));

@@ -45,7 +45,7 @@ pub enum PathChange {
     /// Other files may be put into it.
     Filled,
     /// Files whose names no word of the command says are put into it.
-    Unpacked,
+    Downloaded,
 }
 
 /// Long options of `mv`, `cp` and the like that take a value. They may be abbreviated.
@@ -56,7 +56,7 @@ const MAX_NAMES: usize = 64;
 const RECURSIVE_WRITERS: &str = "chmod chown chgrp gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma";
 
 /// Programs that write files of their own choice into the folder in which they run.
-const UNPACKERS: &str = "7z 7za 7zr 7zz aria2c cpio unrar unzip wget";
+const DOWNLOADERS: &str = "aria2c wget";
 
 /// The folders and files that the command handles with everything below them; `named` are the files
 /// of its arguments, and git matches its own patterns in `bases`.
@@ -145,11 +145,15 @@ impl WriterCommand<'_> {
             "cp" | "gcp" if self.has(&['s'], "--symbolic-link") => {
                 self.to_destination(Some(PathChange::Linked))
             }
+            "rsync" if self.words.iter().any(|word| word.text.starts_with("--remove")) => {
+                self.to_destination(Some(PathChange::Changed))
+            }
             "cp" | "gcp" | "install" | "rsync" | "scp" => self.to_destination(None),
-            _ if self.words.iter().any(|word| lists(FIXES, &word.text)) => {
+            "zip" if self.has(&['m'], "--move") => self.each_operand(PathChange::Changed),
+            _ if self.words.iter().any(|word| changes_in_place(&word.text)) => {
                 self.each_operand(PathChange::Changed)
             }
-            name if lists(UNPACKERS, name) => self.each_base(PathChange::Unpacked),
+            name if lists(DOWNLOADERS, name) => self.each_base(PathChange::Downloaded),
             _ => Vec::new(),
         }
     }
@@ -404,6 +408,12 @@ impl WriterCommand<'_> {
         let is_joined = at + 1 < letters.len();
         Some(ValueOption { is_destination: letters[at..].starts_with('t'), is_joined })
     }
+}
+
+/// Whether a program with this option changes or removes the files that it is given.
+fn changes_in_place(option: &str) -> bool {
+    lists(FIXES, option)
+        || ["--remove", "--delete", "-sdel"].iter().any(|it| option.starts_with(it))
 }
 
 /// The path that leads from `base` to `path`.

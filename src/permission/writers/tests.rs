@@ -106,8 +106,66 @@ fn what_unpacks_into_a_folder_is_a_doubt_for_rules_about_it() {
         "eslint --fix .",
     ]);
     bench.allows(["npx eslint src/a", "uv run pytest src/a", "npm test src/a"]);
-    let elsewhere = JudgeFixture::new().deny("Edit(*.lock)").allow("Bash(unzip:*)");
-    elsewhere.allows(["unzip x.zip"]);
+    let elsewhere = JudgeFixture::new().deny("Edit(*.lock)").allow("Bash(wget:*)");
+    elsewhere.allows(["wget https://a/b"]);
+}
+
+#[test]
+fn a_command_whose_files_stand_in_an_archive_or_a_list_may_change_any() {
+    let names = ["ar", "cpio", "git", "patch", "rsync", "tar", "unzip", "xargs", "zip", "7z"];
+    let bench = names
+        .into_iter()
+        .fold(JudgeFixture::new(), |bench, name| bench.allow(&format!("Bash({name}:*)")));
+    fs::remove_file(bench.root.join("project/escape")).unwrap();
+    fs::create_dir_all(bench.root.join("project/src/sub")).unwrap();
+    fs::write(bench.root.join("project/src/a"), "x\n").unwrap();
+    let bench = bench.allow("Bash(xargs rm:*)").allow("Bash(xargs wc:*)").deny("Edit(/src/a)");
+    let lines = [
+        "tar xf a.tar",
+        "tar -x -f a.tar",
+        "tar --extract --file=a.tar",
+        "unzip a.zip",
+        "7z x a.7z",
+        "ar x a.a",
+        "cpio -i < list",
+        "patch -p1 < a.patch",
+        "git apply a.patch",
+        "git apply --stat --apply a.patch",
+        "git -c core.pager=cat am a.mbox",
+        "zip -@ a.zip < list",
+        "rsync -a --files-from=list x y",
+        "git restore --pathspec-from-file=list",
+        "git restore --pathspec-fr list",
+        "git checkout HEAD --pathspec-from-file list",
+        "xargs -a list rm",
+        "xargs rm < list",
+    ];
+    bench.asks(lines);
+    let in_line = [
+        "git restore --pathspec-from-file=- <<< src",
+        "git restore --pathspec-from-file=- <<< src/sub/..",
+        "printf 'src\\n' | xargs rm -r",
+        "zip -rm a.zip src",
+        "rsync -a --remove-source-files src host:backup",
+        "tar cf a.tar --remove-files src",
+    ];
+    bench.asks(in_line);
+    bench.allows([
+        "tar tf a.tar",
+        "tar czf a.tar docs",
+        "tar -czf a.tar --exclude=x docs",
+        "unzip -l a.zip",
+        "ar t a.a",
+        "patch --dry-run -p1 < a.patch",
+        "git apply --check a.patch",
+        "git apply --stat a.patch",
+        "git add --pathspec-from-file=list",
+        "xargs wc -l < list",
+    ]);
+    let free = bench.allow("Bash");
+    free.allows(lines);
+    free.asks(in_line);
+    JudgeFixture::new().allow("Bash(unzip:*)").deny("Read(.env)").allows(["unzip a.zip"]);
 }
 
 #[test]
@@ -234,5 +292,5 @@ fn git_applies_a_patch_to_the_file_that_an_option_names() {
         "git apply --inc keep.txt x.patch",
         "git am --include=keep.txt x.patch",
     ]);
-    bench.allows(["git apply x.patch", "git apply --include=other.txt keep.txt"]);
+    bench.asks(["git apply x.patch", "git apply --include=other.txt keep.txt"]);
 }
