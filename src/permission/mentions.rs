@@ -75,8 +75,12 @@ impl MentionedFiles {
         let mut mentioned = Self::default();
         let mut lookup = FileLookup::new(script, bases.to_vec(), home);
         let (mut makes_links, mut moves) = (false, false);
-        let keeps_names = recursive::keep_names(script.all_commands());
-        for command in script.all_commands() {
+        let made = readings::program_readings(script, bases, home);
+        let has_too_many = made.is_none();
+        let made = made.unwrap_or_default();
+        let commands = || script.all_commands().into_iter().chain(&made);
+        let keeps_names = recursive::keep_names(commands());
+        for command in commands() {
             let from = mentioned.handled_paths.len();
             mentioned.add_command(command, &mut lookup, keeps_names);
             let handled = &mentioned.handled_paths[from..];
@@ -118,7 +122,7 @@ impl MentionedFiles {
                 mentioned.changed_in_input.add(&files, false);
             }
         }
-        let is_unbounded = lookup.is_exhausted() || doubt(script).is_some();
+        let is_unbounded = has_too_many || lookup.is_exhausted() || doubt(script).is_some();
         mentioned.all.unbounded |= is_unbounded;
         mentioned.by_writers.unbounded |= is_unbounded;
         mentioned
@@ -140,11 +144,11 @@ impl MentionedFiles {
         let shows = !SHOW_NOTHING.contains(&base_name(command.program()));
         let opens = !OPEN_NOTHING.contains(&base_name(command.program()));
         let mut named: Vec<NamedFiles> = Vec::new();
+        self.add_lists(command, writes, &lookup.bases);
         // A value may hold a whole command.
         for word in command.words.first().into_iter().filter(|word| !word.literal) {
             let files = lookup.files(word);
             self.all.add(&files, false);
-        self.add_lists(command, writes, &lookup.bases);
             self.by_writers.add(&files, false);
         }
         for (at, word) in command.arguments().iter().enumerate() {
@@ -185,10 +189,6 @@ impl MentionedFiles {
         let shown = recursive::shown_folders(command, &named, &lookup.bases, keeps_names);
         self.shown_folders.extend(shown);
     }
-}
-
-/// Whether a moved folder may contain a link that means another file in another place.
-fn has_relative_link(folder: &PathTarget) -> bool {
 
     /// Notes names that the command takes from a list or an archive: they are known only at run time.
     fn add_lists(&mut self, command: &SimpleCommand, writes: WriteEffect, bases: &[PathBuf]) {
@@ -208,6 +208,10 @@ fn has_relative_link(folder: &PathTarget) -> bool {
             self.by_writers.open.get_or_insert_with(|| program.to_owned());
         }
     }
+}
+
+/// Whether a moved folder may contain a link that means another file in another place.
+fn has_relative_link(folder: &PathTarget) -> bool {
     let mut left = MAX_MOVED_ENTRIES;
     let mut folders: Vec<PathBuf> = folder.resolved.clone().into_iter().collect();
     while let Some(folder) = folders.pop() {

@@ -13,7 +13,7 @@ use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::spelling::{
     Piece, escaped, fits, globbed, has_open_bracket, spell, with_open_brackets,
 };
-use crate::permission::wrapper::{is_runner, is_shell, starters};
+use crate::permission::wrapper::{is_runner, is_shell, program_starts, starters};
 
 /// Maximum names of a glob that are read one by one; of more, only the form counts.
 const MAX_NAMES: usize = 256;
@@ -61,25 +61,32 @@ pub fn readings(
     is_all: bool,
     home: Option<&Path>,
 ) -> Vec<Readings> {
-    let mut real: Vec<PathBuf> = Vec::new();
-    for base in bases {
-        let base = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
-        if !real.contains(&base) {
-            real.push(base);
-        }
-    }
-    let lookup = FileLookup::new(script, real, home);
-    let mut reader = Reader {
-        lookup,
-        is_all,
-        is_behind_mark: false,
-        takes_programs: false,
-        has_long_list: false,
-        folders: FolderNames::new(),
-        left: MAX_WORDS,
-    };
-    reader.add_names_to_values();
+    let mut reader = Reader::new(script, bases, is_all, home);
     script.commands.iter().map(|command| reader.command(command)).collect()
+}
+
+/// The commands of the script with the values that the line gives to the words that may be programs;
+/// `None` if they are too many.
+pub fn program_readings(
+    script: &Script,
+    bases: &[PathBuf],
+    home: Option<&Path>,
+) -> Option<Vec<SimpleCommand>> {
+    let mut commands = script.all_commands();
+    commands.retain(|command| open_program(&command.words, 0).is_some());
+    if commands.is_empty() {
+        return Some(Vec::new());
+    }
+    let mut reader = Reader::new(script, bases, true, home);
+    reader.takes_programs = true;
+    let made = commands.into_iter().map(|command| reader.programs(command));
+    made.collect::<Option<Vec<_>>>().map(|made| made.concat())
+}
+
+/// The first word from `place` on that may be a program and is known only at run time.
+fn open_program(words: &[Word], place: usize) -> Option<usize> {
+    let (starts, certain) = program_starts(words);
+    (place..words.len()).find(|at| !words[*at].literal && (!certain || starts.contains(at)))
 }
 
 struct Reader<'a> {
@@ -96,7 +103,54 @@ struct Reader<'a> {
     left: usize,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn new(script: &Script, bases: &[PathBuf], is_all: bool, home: Option<&'a Path>) -> Self {
+        let mut real: Vec<PathBuf> = Vec::new();
+        for base in bases {
+            let base = fs::canonicalize(base).unwrap_or_else(|_| base.clone());
+            if !real.contains(&base) {
+                real.push(base);
+            }
+        }
+        let lookup = FileLookup::new(script, real, home);
+        let mut reader = Self {
+            lookup,
+            is_all,
+            is_behind_mark: false,
+            takes_programs: false,
+            has_long_list: false,
+            folders: FolderNames::new(),
+            left: MAX_WORDS,
+        };
+        reader.add_names_to_values();
+        reader
+    }
+
+    /// The commands with the values of the words that may be programs, as far as these are known;
+    /// `None` for too many.
+    fn programs(&mut self, command: &SimpleCommand) -> Option<Vec<SimpleCommand>> {
+        let (mut open, mut made) = (vec![(command.words.clone(), 0)], Vec::new());
+        while let Some((words, from)) = open.pop() {
+            let Some(place) = open_program(&words, from) else {
+                made.push(SimpleCommand { words, ..command.clone() });
+                continue;
+            };
+            let readings =
+                self.word(&words[place]).unwrap_or_else(|| vec![vec![words[place].clone()]]);
+            if made.len() + open.len() + readings.len() > MAX_COMMANDS {
+                return None;
+            }
+            for own in readings {
+                let next = place + own.len();
+                let words = [&words[..place], &own, &words[place + 1..]].concat();
+                self.left = self.left.checked_sub(words.len())?;
+                open.push((words, next));
+            }
+        }
+        made.retain(|it| it.words != command.words);
+        Some(made)
+    }
+
     /// Adds the names that a loop makes of a glob to the values of its variable.
     fn add_names_to_values(&mut self) {
         for name in self.lookup.values.keys().cloned().collect::<Vec<_>>() {

@@ -294,3 +294,29 @@ fn git_applies_a_patch_to_the_file_that_an_option_names() {
     ]);
     bench.asks(["git apply x.patch", "git apply --include=other.txt keep.txt"]);
 }
+
+#[test]
+fn a_program_that_values_of_the_line_name_has_its_effect_on_files() {
+    let bench = JudgeFixture::new().deny("Edit(/src/a)").deny("Read(/docs/b)");
+    for file in ["src/a", "docs/b"] {
+        fs::create_dir_all(bench.root.join("project/docs")).unwrap();
+        fs::write(bench.root.join("project").join(file), "x\n").unwrap();
+    }
+    let bench = bench.mode(PermissionMode::BypassPermissions);
+    bench.denies([
+        "x=rm; $x -r src",
+        "x=rm; \"$x\" src/a",
+        "x='rm -r'; $x src",
+        "x=rmz; \"${x%z}\" -r src",
+        "x=rmz; sudo \"${x%z}\" -r src",
+        "x=rmz; flock f \"${x%z}\" -r src",
+        "x=rmz; flock \"$f\" \"${x%z}\" -r src",
+        "x=sudo; y=rm; $x $y -r src",
+        "for c in ls rm; do $c -r src; done",
+        "x=rm; a=$(timeout 5 $x -r src)",
+        "x=r; ${x}m src/a",
+        "${x:-rm} src/a",
+    ]);
+    bench.asks(["x=mv; $x docs y", "x=chmodz; \"${x%z}\" -R a-w src"]);
+    bench.allows(["x=ls; $x src", "x=rm; $x -r other", "x=rmz; own \"${x%z}\" src"]);
+}
