@@ -338,6 +338,7 @@ impl<'a> FileLookup<'a> {
     fn address(&mut self, text: &[Piece], files: &mut NamedFiles) {
         let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
         let Some(text) = text.iter().map(char).collect::<Option<String>>() else { return };
+        files.unbounded |= makes_addresses(&text);
         let Some(at) = text.to_ascii_lowercase().find("file:") else { return };
         let url = text.get(at..).and_then(|text| Url::parse(text).ok());
         // A program may take any host for this machine.
@@ -444,6 +445,26 @@ impl<'a> FileLookup<'a> {
         self.left = self.left.and_then(|left| left.checked_sub(steps));
         self.left.is_some()
     }
+}
+
+/// Whether a program such as curl may make addresses of the text that no glob of a shell does: brackets
+/// beside an encoded character, or a range of numbers with several digits. One whose scheme is that of a
+/// network is no file.
+fn makes_addresses(text: &str) -> bool {
+    let is_of_network = |scheme: &str| {
+        ["http", "https", "ssh", "git", "ftp", "ws", "wss"].iter().any(|it| {
+            let before = scheme.strip_suffix(it);
+            before.is_some_and(|before| before.is_empty() || before.ends_with(['=', ' ']))
+        })
+    };
+    let Some((scheme, path)) = text.split_once(":/") else { return false };
+    let has_range = || {
+        path.split('[').skip(1).any(|set| {
+            let range = set.split(']').next().unwrap_or_default();
+            range.as_bytes().windows(2).any(|pair| pair.iter().all(u8::is_ascii_digit))
+        })
+    };
+    !is_of_network(scheme) && (path.contains('%') && path.contains('[') || has_range())
 }
 
 /// The text of a word that matches no file; a star or question mark matches that of its own.

@@ -69,6 +69,16 @@ fn an_address_of_a_file_names_it() {
     let encoded = path.replace(".env", "%2e%65nv");
     assert_eq!(bench.bash(&format!("curl FILE://{encoded}")), Deny);
     assert_eq!(bench.bash("curl file:///etc/hosts"), Allow);
+    // curl completes the code of a character from brackets, and counts in more than one digit.
+    for (old, new) in [(".env", ".%65[n]v"), (".env", ".%6[5-5]nv"), (".env", "a[9-11]")] {
+        let made = path.replace(old, new);
+        bench.asks([format!("curl 'file://{made}'"), format!("curl --url=file://{made}")]);
+    }
+    bench.allows([
+        "curl 'https://example.org/a%20b[01-20].png'",
+        "curl --url=http://[2001:db8::10]:8080/x",
+        "grep -n '://[a-z]' a",
+    ]);
 }
 
 #[test]
