@@ -224,6 +224,19 @@ fn an_option_that_is_not_on_the_screen_is_shown_before_it_is_chosen() {
 }
 
 #[test]
+fn an_option_is_chosen_only_after_its_preview_was_on_the_screen() {
+    let mut screen = asked(&json!([layout()]));
+    // Keys that arrive before the next frame choose nothing that it would show first.
+    screen.draw().write("22").enter();
+    screen.key(KeyCode::Up).key(KeyCode::Down).enter();
+    assert_eq!(answers(&mut screen), Value::Null);
+    screen.draw().write("1");
+    assert_eq!(answers(&mut screen), Value::Null);
+    screen.draw().write("1");
+    assert_eq!(answers(&mut screen), json!({ "How should the page be laid out?": "Two columns" }));
+}
+
+#[test]
 fn a_click_moves_the_cursor_and_answers_nothing() {
     let mut screen = asked(&json!([library()]));
     picture(&mut screen, 80, 24);

@@ -41,6 +41,8 @@ pub struct FormLines {
     pub cursor: Option<(usize, u16)>,
     /// The row of the cursor.
     focus: Option<usize>,
+    /// The rows with a preview that is not among the lines.
+    without_preview: Vec<usize>,
     /// Lines of the shown preview, and of the longest one.
     previews: (usize, usize),
 }
@@ -103,12 +105,18 @@ impl FormLines {
         }
     }
 
-    /// The digits of the rows that are among these lines as a whole.
+    /// The digits of the rows that are among these lines as a whole, with their previews; the row of the
+    /// cursor may have no room for that.
     pub fn visible(&self, shown: &Range<usize>) -> Vec<u8> {
-        let rows = self.rows.iter().zip(1..);
-        let rows = rows
-            .filter(|(row, _)| !row.is_empty() && row.start >= shown.start && row.end <= shown.end);
-        rows.map(|(_, digit)| digit).collect()
+        let is_visible = |at: usize, row: &Range<usize>| match self.focus == Some(at) {
+            true => row.start < shown.end && row.end > shown.start,
+            false => {
+                let is_whole = row.start >= shown.start && row.end <= shown.end;
+                !row.is_empty() && is_whole && !self.without_preview.contains(&at)
+            }
+        };
+        let rows = self.rows.iter().enumerate().zip(1..);
+        rows.filter(|((at, row), _)| is_visible(*at, row)).map(|(_, digit)| digit).collect()
     }
 
     fn push_question(&mut self, question: &FormQuestion, style: FormStyle<'_>) {
@@ -131,6 +139,8 @@ impl FormLines {
                 cut_preview(&mut preview, margin.width(), style);
                 self.previews.0 = preview.len();
                 self.lines.extend(preview);
+            } else if !preview.is_empty() {
+                self.without_preview.push(row);
             }
             self.rows.push(start..self.lines.len());
         }

@@ -178,9 +178,9 @@ impl AnswerForm {
         Some(fits)
     }
 
-    /// Handles a key. `visible` are the digits of the rows that the last frame showed in full, if it
-    /// showed this tab: the digit of another row first moves the cursor there, so that the user reads
-    /// it.
+    /// Handles a key. `visible` are the digits of the rows that the last frame showed in full, with their
+    /// previews, if it showed this tab: the digit of another row first moves the cursor there, so that the
+    /// user reads it.
     pub fn press(
         &mut self,
         keys: &Keymap,
@@ -192,8 +192,9 @@ impl AnswerForm {
         if self.is_typing() {
             return self.type_key(key, action, input);
         }
+        let shown = visible.unwrap_or_default();
         if let Some(letter) = plain_char(key) {
-            return self.press_letter(letter, input, visible.unwrap_or_default());
+            return self.press_letter(letter, input, shown);
         }
         match action {
             Some(Action::Up | Action::Down) => {
@@ -206,7 +207,7 @@ impl AnswerForm {
             Some(Action::Right) => self.turn(true),
             // The summary must have been on the screen.
             Some(Action::Submit) if self.current().is_none() && visible.is_none() => {}
-            Some(Action::Submit) => return self.enter(input),
+            Some(Action::Submit) => return self.enter(input, shown),
             other => return FormOutcome::Other(other),
         }
         FormOutcome::Done
@@ -215,7 +216,7 @@ impl AnswerForm {
     fn press_letter(&mut self, letter: char, input: &Value, visible: &[u8]) -> FormOutcome {
         if letter == ' ' {
             if let Some(question) = self.current_mut()
-                && let Some(row) = question.row
+                && let Some(row) = question.row.filter(|row| is_among(*row, visible))
             {
                 question.toggle(row);
             }
@@ -235,8 +236,7 @@ impl AnswerForm {
             return FormOutcome::Done;
         }
         let multi = question.asked.multi_select;
-        let is_shown = visible.contains(&digit) || question.row == Some(row);
-        let is_option = row < question.text_row() && is_shown;
+        let is_option = row < question.text_row() && visible.contains(&digit);
         match (is_option, multi) {
             (true, true) => question.toggle(row),
             (true, false) => question.choose(row),
@@ -256,7 +256,7 @@ impl AnswerForm {
             return FormOutcome::Done;
         }
         match action {
-            Some(Action::Submit) => return self.enter(input),
+            Some(Action::Submit) => return self.enter(input, &[]),
             Some(Action::Up | Action::Down) => question.move_row(action == Some(Action::Down)),
             Some(Action::Next | Action::Redraw | Action::Suspend | Action::Reader) => {
                 return FormOutcome::Other(action);
@@ -275,10 +275,13 @@ impl AnswerForm {
 
     /// Enter: chooses the row of the cursor if only one can be chosen, and goes on once there is an
     /// answer.
-    fn enter(&mut self, input: &Value) -> FormOutcome {
+    fn enter(&mut self, input: &Value, visible: &[u8]) -> FormOutcome {
         let Some(question) = self.current_mut() else { return self.submit(input) };
         let one = !question.asked.multi_select;
         if let Some(row) = question.row.filter(|row| one && *row < question.text_row()) {
+            if !is_among(row, visible) {
+                return FormOutcome::Done;
+            }
             question.choose(row);
         }
         match (question.answer(), one) {
@@ -334,4 +337,9 @@ impl AnswerForm {
         });
         given.collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Whether the digit of the row is among these.
+fn is_among(row: usize, digits: &[u8]) -> bool {
+    u8::try_from(row + 1).is_ok_and(|digit| digits.contains(&digit))
 }
