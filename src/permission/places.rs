@@ -10,7 +10,7 @@ use crate::disk::{
     GitConfigPaths, ProjectFolders, folders_of_repository, has_link, is_system_program,
     leads_outside, passes_link, programs_named, roots_around,
 };
-use crate::protocol::{BashVersion, EnvOverlay, ReadOnly};
+use crate::protocol::{BashVersion, EnvOverlay, ReadOnly, quoted_name};
 
 /// The folders that agents work in, the project, the home, and related settings.
 #[derive(Clone, Debug, Default)]
@@ -240,15 +240,16 @@ impl Places {
         folders.into()
     }
 
-    /// The path for messages: relative to the project if inside.
+    /// The path for messages: relative to the project if inside, and in quotes unless it is a plain word.
     pub fn show(&self, path: &Path) -> String {
-        match path.strip_prefix(&self.project) {
+        let name = match path.strip_prefix(&self.project) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
             // Not the home.
             Ok(inside) if inside.starts_with("~") => format!("./{}", inside.display()),
             Ok(inside) => inside.display().to_string(),
             Err(_) => path.display().to_string(),
-        }
+        };
+        quoted_name(&name).into_owned()
     }
 
     /// All reasons why edits of the target need approval; empty if the mode decides alone.

@@ -23,6 +23,7 @@ pub mod permission_mode;
 pub mod printable;
 pub mod prompt;
 pub mod question;
+pub mod quoted;
 pub mod redact;
 pub mod secret;
 pub mod sink;
@@ -68,6 +69,7 @@ pub use printable::{
     shell_word,
 };
 pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, Question, RuleFile};
+pub use quoted::{quoted, quoted_name};
 pub use redact::{MaskedStream, Redactor};
 pub use secret::{ApiKey, Secret};
 pub use sink::{EventFilter, EventQueue, EventSink};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::protocol::{AgentPath, MergedWork, NoticeLevel, WorkingTreeChanges};
+use crate::protocol::{AgentPath, MergedWork, NoticeLevel, WorkingTreeChanges, quoted};
 use crate::tui::format::count;
 use crate::tui::host::HostRequest;
 use crate::tui::model::{NoticeCause, TuiModel};
@@ -15,7 +15,7 @@ use crate::tui::transcript::ItemKind;
 pub fn open(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
     let Some(agent) = model.agents.get(path) else { return };
     let Some(worktree) = agent.worktree.clone() else { return };
-    let title = format!("work of {} · {}", agent.label(), agent.info.description);
+    let title = format!("work of {} · {}", agent.label(), quoted(&agent.info.description));
     let body = PageBody::Lines(vec!["asking git …".into()]);
     let work = Some(WorkPage { agent: path.clone(), pending: None });
     model.overlay = Some(Overlay::Page(Page { title, body, scroll: 0, work }));

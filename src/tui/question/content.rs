@@ -11,7 +11,8 @@ use ratatui::text::{Line, Span};
 use serde_json::Value;
 
 use crate::protocol::{
-    Access, MAX_SHOWN_BYTES, PathTarget, Question, QuestionId, ToolUseId, UserQuestion,
+    Access, MAX_SHOWN_BYTES, PathTarget, Question, QuestionId, ToolUseId, UserQuestion, quoted,
+    quoted_name,
 };
 use crate::tui::format::count;
 use crate::tui::model::TuiModel;
@@ -213,7 +214,7 @@ pub fn request(question: &Question) -> (String, String) {
 
 /// The verb and the object of a call that needs permission.
 fn wanted_action(question: &Question) -> (String, String) {
-    let tool = reveal_line(&question.tool);
+    let tool = reveal_line(&quoted_name(&question.tool));
     let with = |usual: &[&str]| match usual.contains(&question.tool.as_str()) {
         true => String::new(),
         false => format!(" with {tool}"),
@@ -233,8 +234,8 @@ fn wanted_action(question: &Question) -> (String, String) {
             }
         },
         Access::Fetch { .. } => ("fetch from the web".to_owned(), with(&["WebFetch"])),
-        Access::Agent { name } => ("start the agent ".to_owned(), reveal_line(name)),
-        Access::Skill { name } => ("use the skill ".to_owned(), reveal_line(name)),
+        Access::Agent { name } => ("start the agent ".to_owned(), reveal_line(&quoted_name(name))),
+        Access::Skill { name } => ("use the skill ".to_owned(), reveal_line(&quoted_name(name))),
         Access::Nothing | Access::AskUser { .. } | Access::ExitPlan { .. } | Access::Other => {
             ("use ".to_owned(), tool)
         }
@@ -252,9 +253,12 @@ fn files_label(question: &Question, paths: &[PathTarget]) -> String {
 /// A path as the call names it, with its target if it goes through a link.
 fn target_label(target: &PathTarget, cwd: &Path) -> String {
     let written = relative_path(&target.written, cwd);
+    let written = quoted_name(&written);
     match target.link_target() {
-        Some(resolved) => format!("{written} (a link to {})", resolved.display()),
-        None => written,
+        Some(resolved) => {
+            format!("{written} (a link to {})", quoted_name(&resolved.display().to_string()))
+        }
+        None => written.into_owned(),
     }
 }
 
@@ -370,7 +374,7 @@ fn all_questions(asked: &[UserQuestion], width: u16, theme: &Theme) -> Vec<Line<
     lines
 }
 
-/// `in /p/shop · no rule allows psql · task: find the slow query`. The directory is left out for files
+/// `in /p/shop · no rule allows psql · task: "find the slow query"`. The directory is left out for files
 /// if it is the session's.
 fn reason_lines(
     question: &Question,
@@ -382,8 +386,8 @@ fn reason_lines(
         Access::Command { cwd, .. } => Some(cwd),
         _ => Some(&question.cwd).filter(|cwd| cwd.as_path() != context.folder),
     };
-    let cwd = cwd.map(|cwd| format!("in {}", cwd.display()));
-    let task = context.task.map(|task| format!("task: {}", unjoined(task)));
+    let cwd = cwd.map(|cwd| format!("in {}", quoted_name(&cwd.display().to_string())));
+    let task = context.task.map(|task| format!("task: {}", quoted(&unjoined(task))));
     let parts = [cwd, Some(question.reason.clone()), task];
     let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
     side_lines(&words, width, theme.dim, theme)

@@ -1,6 +1,6 @@
 //! The second answer's grant, in a sentence.
 
-use crate::protocol::{Access, Question};
+use crate::protocol::{Access, Question, quoted_name};
 use crate::tui::text::{reveal_line, width};
 
 /// Longest label in cells; a longer one would take too many lines from the call itself.
@@ -76,11 +76,13 @@ impl Grant {
             ("WebFetch", "") => ("fetch", "anything from the web".to_owned()),
             ("WebFetch", pattern) => {
                 let domain = pattern.strip_prefix("domain:").unwrap_or(pattern);
-                ("fetch", format!("anything from {domain}"))
+                ("fetch", format!("anything from {}", quoted_name(domain)))
             }
             ("AgentTool", "") => ("start", "any agent".to_owned()),
-            ("AgentTool", name) => ("start", format!("the agent {name}")),
-            ("Skill", name) if !name.is_empty() => ("use", format!("the skill {name}")),
+            ("AgentTool", name) => ("start", format!("the agent {}", quoted_name(name))),
+            ("Skill", name) if !name.is_empty() => {
+                ("use", format!("the skill {}", quoted_name(name)))
+            }
             _ => ("use", rule.clone()),
         };
         let object = if verb == "edit" && object.is_empty() { "**".to_owned() } else { object };
@@ -92,7 +94,7 @@ impl Grant {
     fn object(&self) -> String {
         match covered_folder(&self.object).filter(|_| self.verb == "edit") {
             Some(folder) => format!("all files in {folder}"),
-            None if self.verb == "edit" => display_path(&self.object).to_owned(),
+            None if self.verb == "edit" => display_path(&self.object),
             None => self.object.clone(),
         }
     }
@@ -118,7 +120,7 @@ fn file_object(path: &str) -> String {
     match (path, covered_folder(path)) {
         ("", _) => "any file".to_owned(),
         (_, Some(folder)) => format!("everything in {folder}"),
-        (path, None) => display_path(path).to_owned(),
+        (path, None) => display_path(path),
     }
 }
 
@@ -128,15 +130,16 @@ fn covered_folder(pattern: &str) -> Option<String> {
         return Some("this project".to_owned());
     }
     let folder = pattern.strip_suffix("/**").filter(|folder| !folder.contains('*'))?;
-    Some(format!("{}/", display_path(folder)))
+    Some(display_path(&format!("{folder}/")))
 }
 
 /// The usual form of a rule's path: rules write an absolute one with two slashes.
-fn display_path(pattern: &str) -> &str {
-    match pattern.strip_prefix("//") {
+fn display_path(pattern: &str) -> String {
+    let path = match pattern.strip_prefix("//") {
         Some(_) => &pattern[1..],
         None => pattern.strip_prefix("./").unwrap_or(pattern),
-    }
+    };
+    quoted_name(path).into_owned()
 }
 
 #[cfg(test)]
@@ -182,6 +185,10 @@ mod tests {
             (&["WebFetch(domain:docs.rs)"], "let main fetch anything from docs.rs this session"),
             (&["mcp__db__query"], "let main use mcp__db__query this session"),
             (&["AgentTool(explore)"], "let main start the agent explore this session"),
+            (
+                &["Edit(a by main this session/**)"],
+                "all edits in \"a by main this session/\" by main this session",
+            ),
         ] {
             assert_eq!(words(rules, true), format!("Yes, and {sentence}"), "{rules:?}");
         }

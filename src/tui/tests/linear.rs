@@ -316,8 +316,8 @@ fn the_signs_of_a_path_are_said_in_the_question_and_in_its_answers() {
         .wait(2000);
     let said = lines.frame(false).lines;
     assert_eq!(said[2..4], ["Question:", "main needs you"], "{said:#?}");
-    assert!(said.contains(&format!("  main wants to write {}", &path[5..])), "{said:#?}");
-    let grant = "2  Yes, and all edits in a•─·…✓/e\u{301}e\u{301}/ by main this session";
+    assert!(said.contains(&format!("  main wants to write \"{}\"", &path[5..])), "{said:#?}");
+    let grant = "2  Yes, and all edits in \"a•─·…✓/e\u{301}e\u{301}/\" by main this session";
     assert!(said.iter().any(|line| line == grant), "{said:#?}");
     lines.screen.write("3");
     let said = lines.said();

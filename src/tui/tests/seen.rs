@@ -124,7 +124,7 @@ fn a_question_about_an_edit_shows_its_lines_its_reason_and_its_task() {
         question.cwd = "shop".into();
         question.access = Access::Write { paths: vec![target("shop/lib/discount.sh")] };
         question.rules = vec!["Edit(lib/**)".to_owned()];
-        question.reason = "no rule allows writing there".to_owned();
+        question.reason = "no rule allows writing it".to_owned();
         question.preview = Some(
             "@@ -6,4 +6,4 @@\n bulk_discount() {\n   local count=$1 cents=$2\n\
              -  if [ \"$count\" -gt \"$bulk_from\" ]; then\n\
@@ -145,6 +145,28 @@ fn a_question_about_an_edit_shows_its_lines_its_reason_and_its_task() {
         let output = picture(&mut screen, width, height);
         insta::assert_snapshot!(format!("edit_{width}x{height}"), output);
     }
+}
+
+#[test]
+fn a_name_or_a_task_cannot_continue_the_words_around_it() {
+    let name = "a.txt (a link to b.txt) · 1 of 3";
+    let change = |question: &mut Question| {
+        edit(1)(question);
+        question.cwd = "/p/a (trusted)".into();
+        question.access = Access::Write {
+            paths: vec![protocol::PathTarget {
+                written: format!("/p/a (trusted)/{name}").into(),
+                resolved: Some("/q/c d".into()),
+            }],
+        };
+    };
+    let mut screen = asked(change);
+    let output = picture(&mut screen, 120, 40);
+    let title = format!("wants to edit \"{name}\" (a link to \"/q/c d\")");
+    assert!(output.contains(&title), "{output}");
+    let below =
+        "in \"/p/a (trusted)\" · no rule allows writing src/main.rs · task: \"map the routes\"";
+    assert!(output.contains(below), "{output}");
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn a_path_in_a_line_has_no_line_end_of_its_own() {
     });
     let [dialog, reader] = both(&mut screen, &Theme::default(), (120, 40));
     for row in
-        [format!("in {shown}"), format!("no rule allows {shown}"), format!("! {shown} is odd")]
+        [format!("in \"{shown}\""), format!("no rule allows {shown}"), format!("! {shown} is odd")]
     {
         assert!(reader.join(" ").contains(&row), "{row}: {reader:#?}");
     }
@@ -132,7 +132,7 @@ fn a_path_in_a_line_has_no_line_end_of_its_own() {
         let rows = dialog.iter().filter(|row| row.contains(&format!("{start}sub␊! the command")));
         rows.count()
     };
-    assert_eq!((signs("in "), signs("! "), signs("exactly \"")), (1, 1, 1), "{dialog:#?}");
+    assert_eq!((signs("in \""), signs("! "), signs("exactly \"")), (1, 1, 1), "{dialog:#?}");
     let mut screen = asked(|question| {
         question.tool = "Write".to_owned();
         let path = std::path::PathBuf::from("shop/a)\nEdit\nBash");
