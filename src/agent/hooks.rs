@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{CallContext, CallNotes, ToolCall, ValidCall};
 use super::compact::trigger::CompactTrigger;
-use super::prompts::Prompt;
+use super::prompts::{Prompt, PromptContext};
 use super::run::AgentRun;
 use super::state::Agent;
 use super::time_limit::cancelled_error;
@@ -229,18 +229,18 @@ impl Agent {
         self.setup.hooks.notify(&HookInput::Notification(kind), self.hook_context(run.events));
     }
 
-    /// Runs the hooks on a user's prompt, and adds their context to it. Returns `None` if a hook
-    /// rejects the prompt; an event then says so.
+    /// Runs the hooks on a user's prompt, and adds their context to it. Returns what was to be read
+    /// with the prompt if a hook rejects it; an event then says so.
     pub async fn run_prompt_hooks(
         &self,
         mut prompt: Prompt,
         events: &EventSink,
         cancel: &CancellationToken,
-    ) -> Option<Prompt> {
+    ) -> Result<Prompt, Box<PromptContext>> {
         if prompt.from != Sender::Person
             || !self.setup.hooks.has_hooks_for(HookEvent::UserPromptSubmit)
         {
-            return Some(prompt);
+            return Ok(prompt);
         }
         let input = HookInput::UserPromptSubmit { prompt: &prompt.text };
         let output = self.setup.hooks.run(&input, self.hook_context(events), cancel).await;
@@ -248,7 +248,7 @@ impl Agent {
         let HookOutput { block, stop, .. } = output;
         let Some(why) = block.or(stop) else {
             prompt.context.hooks.extend(context);
-            return Some(prompt);
+            return Ok(prompt);
         };
         let why = match why.as_str() {
             "" => "a hook rejected this prompt".to_owned(),
@@ -258,7 +258,7 @@ impl Agent {
             Some(id) => events.emit(EventKind::PromptRefused { id, text: prompt.text, why }),
             None => events.notice(NoticeLevel::Error, why),
         }
-        None
+        Err(Box::new(prompt.context))
     }
 
     /// Runs the hooks on the coming end of a run. Returns what the agent is to read if they want it

@@ -83,8 +83,7 @@ impl Agent {
             let prompt = Prompt::from(queued);
             if let (Some(id), Some(why)) = (prompt.id, self.refusal(&prompt)) {
                 run.events.emit(EventKind::PromptRefused { id, text: prompt.text, why });
-            } else if let Some(prompt) = self.run_prompt_hooks(prompt, run.events, run.cancel).await
-            {
+            } else if let Ok(prompt) = self.run_prompt_hooks(prompt, run.events, run.cancel).await {
                 read_prompt(prompt, &self.setup.redactor, blocks, run.events);
             }
         }

@@ -32,6 +32,8 @@ pub(super) struct ProjectContext {
     known: Memory,
     /// How often messages had been taken out of the conversation when the last note was sent.
     removals_at_note: Option<u32>,
+    /// `known` and `removals_at_note` as they were before the last note.
+    before_note: Option<(Memory, Option<u32>)>,
 }
 
 impl ProjectContext {
@@ -48,7 +50,15 @@ impl ProjectContext {
         let commands = commands.unwrap_or_else(|| LoadedCommands::read(parts));
         commands.report_problems(None, events);
         let (parts, known) = (parts.clone(), memory.clone());
-        Self { parts, environment, commands, memory, known, removals_at_note: None }
+        Self {
+            parts,
+            environment,
+            commands,
+            memory,
+            known,
+            removals_at_note: None,
+            before_note: None,
+        }
     }
 
     /// Returns the part that new agents receive.
@@ -114,9 +124,17 @@ impl ProjectContext {
             return None;
         }
         let news = self.memory.update_since(&self.known)?;
-        self.known = self.memory.clone();
-        self.removals_at_note = Some(main.removals());
+        let known = std::mem::replace(&mut self.known, self.memory.clone());
+        let removals = self.removals_at_note.replace(main.removals());
+        self.before_note = Some((known, removals));
         Some(news)
+    }
+
+    /// Makes the changes that were taken last news again: their prompt was rejected.
+    pub(super) fn put_back_news(&mut self) {
+        if let Some(before) = self.before_note.take() {
+            (self.known, self.removals_at_note) = before;
+        }
     }
 
     fn display_path(&self, path: &Path) -> String {

@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::project_context::LoadedCommands;
-use super::serve::{MainRun, Runtime};
+use super::serve::{EndedRun, MainRun, Runtime};
 use super::servers::MainTools;
 use super::start_hooks::SessionStartHooks;
 use super::subagent_tools::SubagentTools;
@@ -169,6 +169,14 @@ impl Runtime {
         Ok((agent, Prompt { context, ..prompt }))
     }
 
+    /// Keeps what goes with a prompt for the next one: this one was rejected.
+    pub(super) fn put_back(&mut self, context: PromptContext) {
+        self.shell.put_back(context.shell_runs);
+        if let (Some(project), Some(_)) = (&mut self.project, context.project) {
+            project.put_back_news();
+        }
+    }
+
     /// Retries after a failure, with an unchanged conversation.
     pub(super) async fn retry(&mut self) {
         if self.run.is_none()
@@ -190,8 +198,8 @@ impl Runtime {
                 tools.give_to(&mut agent, &events, &token).await;
             }
             agent.withhold(|name| !may_start && tools::is_agent_tool(name));
-            run(&mut agent, prompt, before, &events, &token).await;
-            agent
+            let unread = run(&mut agent, prompt, before, &events, &token).await;
+            EndedRun { agent, unread }
         });
         self.run = Some(MainRun { task, cancel });
     }
@@ -271,31 +279,32 @@ impl Runtime {
 }
 
 /// Runs main once, with its prompt hooks. The `SessionStart` hooks finish before those of the first
-/// prompt start.
+/// prompt start. Returns what main was to read with the prompt if the hooks reject it.
 async fn run(
     agent: &mut Agent,
     prompt: Option<Prompt>,
     start_hooks: Option<SessionStartHooks>,
     events: &EventSink,
     cancel: &CancellationToken,
-) {
-    let prompt = match (prompt, start_hooks) {
-        (Some(mut prompt), Some(start_hooks)) => {
-            let context = start_hooks.wait_for_context(events, cancel).await;
-            prompt.context.hooks.extend(context.clone());
-            let Some(prompt) = agent.run_prompt_hooks(prompt, events, cancel).await else {
-                if let Some(context) = context {
-                    start_hooks.put_back_context(context);
-                }
-                return;
+) -> Option<PromptContext> {
+    let prompt = match prompt {
+        Some(mut prompt) => {
+            let context = match &start_hooks {
+                Some(hooks) => hooks.wait_for_context(events, cancel).await,
+                None => None,
             };
-            Some(prompt)
+            prompt.context.hooks.extend(context.clone());
+            match agent.run_prompt_hooks(prompt, events, cancel).await {
+                Ok(prompt) => Some(prompt),
+                Err(unread) => {
+                    if let (Some(hooks), Some(context)) = (start_hooks, context) {
+                        hooks.put_back_context(context);
+                    }
+                    return Some(*unread);
+                }
+            }
         }
-        (Some(prompt), None) => match agent.run_prompt_hooks(prompt, events, cancel).await {
-            Some(prompt) => Some(prompt),
-            None => return,
-        },
-        (None, _) => None,
+        None => None,
     };
     let run = AssertUnwindSafe(agent.run(prompt, events, cancel)).catch_unwind();
     if let Err(panic) = Box::pin(run).await {
@@ -303,6 +312,7 @@ async fn run(
         agent.notify_end("", events);
         std::panic::resume_unwind(panic);
     }
+    None
 }
 
 fn refusal(name: &str, why: &str) -> String {

@@ -15,7 +15,7 @@ use super::session::{OpenRequest, RuntimeSession};
 use super::shell::UserShell;
 use super::start_hooks::SessionStartHooks;
 use super::subagent_tools::{SubagentTools, with_skills};
-use crate::agent::{Agent, Inbox};
+use crate::agent::{Agent, Inbox, PromptContext};
 use crate::hook::SessionEndReason;
 use crate::protocol::{
     AgentPath, Answer, Command, CompactionState, EventKind, EventSink, Failure, ModelCause,
@@ -81,8 +81,15 @@ type ResolvedModel = Result<Model, ProviderError>;
 
 /// The main agent at work.
 pub(super) struct MainRun {
-    pub(super) task: JoinHandle<Box<Agent>>,
+    pub(super) task: JoinHandle<EndedRun>,
     pub(super) cancel: CancellationToken,
+}
+
+/// The main agent after a run.
+pub(super) struct EndedRun {
+    pub agent: Box<Agent>,
+    /// What the agent was to read with a prompt that hooks rejected.
+    pub unread: Option<PromptContext>,
 }
 
 impl Runtime {
@@ -254,7 +261,7 @@ impl Runtime {
         let (token, events) = (cancel.clone(), self.events.clone());
         let task = tokio::spawn(async move {
             agent.compact(instructions.as_deref(), &events, &token).await;
-            agent
+            EndedRun { agent, unread: None }
         });
         self.run = Some(MainRun { task, cancel });
     }
@@ -381,18 +388,19 @@ impl Runtime {
     }
 
     /// Takes the agent back and continues with the prompts that were queued.
-    async fn run_ended(&mut self, ended: Option<Box<Agent>>) {
+    async fn run_ended(&mut self, ended: Option<EndedRun>) {
         let run = self.run.take();
         // The answer is already out.
         drop(self.sync());
         let stopped = run.is_some_and(|run| run.cancel.is_cancelled());
-        let Some(agent) = ended else {
+        let Some(EndedRun { agent, unread }) = ended else {
             // Only a bug gets here. The agent is rebuilt from the transcript.
             self.events.emit(EventKind::Finished(Box::new(crashed())));
             self.reload().await;
             return;
         };
         self.halted |= agent.ended_fatally();
+        unread.into_iter().for_each(|context| self.put_back(context));
         self.main = Some(agent);
         if stopped && (self.next.is_empty() || self.shell.is_running()) {
             // Don't start another run. Messages of other agents are read with the next prompt. The
@@ -464,7 +472,7 @@ pub(super) async fn end_background(parts: &RuntimeParts) {
 }
 
 /// Waits for the end of the run; forever if there is none. Returns `None` if it panicked.
-async fn wait_for_run(run: &mut Option<MainRun>) -> Option<Box<Agent>> {
+async fn wait_for_run(run: &mut Option<MainRun>) -> Option<EndedRun> {
     match run {
         Some(run) => (&mut run.task).await.ok(),
         None => std::future::pending().await,

@@ -109,4 +109,9 @@ impl UserShell {
     pub fn take_finished(&mut self) -> Vec<ContentBlock> {
         std::mem::take(&mut self.ended)
     }
+
+    /// Returns commands that were taken for a prompt that was rejected.
+    pub fn put_back(&mut self, finished: Vec<ContentBlock>) {
+        self.ended.splice(0..0, finished);
+    }
 }

@@ -128,6 +128,38 @@ async fn on_the_screen_a_refused_prompt_comes_back_and_the_session_tells_its_end
 }
 
 #[tokio::test]
+async fn what_goes_with_a_prompt_that_a_hook_rejects_goes_with_the_next() {
+    let scene = Scene::new();
+    scene.world.write("AGENTS.md", "RULE-OLD\n");
+    let guard = "grep -q secret && { echo 'no secrets' >&2; exit 2; }; exit 0";
+    hooks(&scene, &[("UserPromptSubmit", "", guard)]);
+    let answers = scene.server.when(PARENT).reply(text("ANSWER-1"));
+    answers.then(text("ANSWER-2")).then(text("ANSWER-3"));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 80, 24);
+    screen.wait_for("ANSWER-1");
+    screen.wait_gone("writing");
+    screen.keys(&format!("!echo OUT-$((70+7)){ENTER}"));
+    screen.wait_for("OUT-77");
+    scene.world.write("AGENTS.md", "RULE-NEWER\n");
+    screen.keys(&format!("a secret{ENTER}"));
+    screen.wait_for("a hook rejected this prompt: no secrets");
+    screen.wait_until("the text is back", |shown| shown.contains("› a secret"));
+    assert_eq!(scene.server.requests().len(), 1);
+    screen.keys(&format!("\x15go on{ENTER}"));
+    screen.wait_for("ANSWER-2");
+    screen.wait_gone("writing");
+    screen.keys(&format!("and on{ENTER}"));
+    screen.wait_for("ANSWER-3");
+    let requests = scene.server.requests_of(PARENT);
+    let last = |at: usize| requests[at].messages().last().unwrap().to_string();
+    for part in ["OUT-77", "RULE-NEWER"] {
+        assert!(last(1).contains(part), "{part}: {}", last(1));
+        assert!(!last(2).contains(part), "it is told once: {}", last(2));
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn notifications_say_that_a_question_waits_and_that_the_work_is_done() {
     let scene = Scene::new();
     hooks(&scene, &[("Notification", "", WRITE), ("Notification", "idle_prompt", "touch idle")]);
