@@ -3,6 +3,7 @@
 
 mod hooks;
 mod main_agent;
+mod model_choice;
 mod open;
 mod parts;
 mod project_context;

@@ -25,12 +25,11 @@ const AGENT_FIELDS: &[&str] = &["agent", "subagent_type"];
 
 impl Runtime {
     /// Receives a prompt and expands its slash command. A prompt for main starts a run if main is
-    /// idle, once the user's own command has ended: main reads its output with the prompt. Any other
-    /// waits for the next step of its agent.
+    /// idle and nothing holds it up. Any other waits for the next step of its agent.
     pub(super) async fn receive(&mut self, to: AgentPath, prompt: QueuedPrompt) {
         let Some((prompt, commands)) = self.expand(&to, prompt).await else { return };
         match (to.is_root(), self.run.is_none()) {
-            (true, true) if self.shell.is_running() => self.queue(prompt),
+            (true, true) if self.holds_prompts() => self.queue(prompt),
             (true, true) => self.start(prompt, commands).await,
             (true, false) => self.queue(prompt),
             (false, _) => self.steer(&to, prompt),
@@ -75,7 +74,13 @@ impl Runtime {
         Some((QueuedPrompt { meaning, ..prompt }, Some(commands)))
     }
 
-    /// Queues a prompt for main, which is at work or waits for the user's own command.
+    /// Whether prompts for main wait although it is idle: for the user's own command, whose output
+    /// it reads with the prompt, or for the model that the user has just chosen.
+    pub(super) fn holds_prompts(&self) -> bool {
+        self.shell.is_running() || self.choice.is_pending()
+    }
+
+    /// Queues a prompt for main, which is at work or held up.
     fn queue(&mut self, prompt: QueuedPrompt) {
         self.events.emit(EventKind::PromptQueued { id: prompt.id });
         match &self.run {
@@ -92,9 +97,9 @@ impl Runtime {
         }
     }
 
-    /// Starts the prompts that wait for the next run, unless they also wait for the user's own command.
+    /// Starts the prompts that wait for the next run, unless something else holds them up.
     pub(super) async fn start_waiting(&mut self) {
-        if !self.shell.is_running() {
+        if !self.holds_prompts() {
             std::mem::take(&mut self.next).into_iter().for_each(|prompt| self.inbox.push(prompt));
         }
         self.start_next().await;
@@ -221,9 +226,10 @@ impl Runtime {
         }
     }
 
-    /// Starts the next queued prompt. A refused prompt does not block those after it.
+    /// Starts the next queued prompt, once a chosen model is in use. A refused prompt does not block those after it.
     pub(super) async fn start_next(&mut self) {
         while self.run.is_none()
+            && !self.choice.is_pending()
             && let Some(next) = self.next_prompt()
         {
             self.start(next, None).await;

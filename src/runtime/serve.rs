@@ -9,6 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::main_agent::{MainAgent, main_agent};
+use super::model_choice::{ModelChoice, ResolvedModel};
 use super::parts::RuntimeParts;
 use super::project_context::{LoadedCommands, ProjectContext};
 use super::session::{OpenRequest, RuntimeSession};
@@ -21,7 +22,7 @@ use crate::protocol::{
     AgentPath, Answer, Command, CompactionState, EventKind, EventSink, Failure, ModelCause,
     NoticeLevel, PermissionMode, QuestionId, QueuedPrompt, RunEnd, RunOutcome, SessionId, ShellId,
 };
-use crate::provider::{Model, ModelSlot, ProviderError};
+use crate::provider::ModelSlot;
 use crate::subagent::AgentTree;
 
 /// How long to wait for the end of a run when the program exits.
@@ -44,7 +45,7 @@ pub struct Runtime {
     pub(super) start_hooks: Option<SessionStartHooks>,
     pub(super) inbox: Inbox,
     pub(super) run: Option<MainRun>,
-    /// Prompts for the run after the one that is stopping, or after the user's own command.
+    /// Prompts for the run after the one that is stopping, or after what holds prompts up.
     pub(super) next: Vec<QueuedPrompt>,
     /// Commands that can only run between runs, received during one.
     deferred: VecDeque<Command>,
@@ -57,8 +58,8 @@ pub struct Runtime {
     pub(super) shell: UserShell,
     /// Notices for the user, shown as soon as a session is open.
     pub(super) notices: Vec<String>,
-    /// Resolved models. Resolving may take as long as the user's command that prints a key.
-    resolved: (mpsc::Sender<ResolvedModel>, mpsc::Receiver<ResolvedModel>),
+    /// The model that the user chose last, until it is in use.
+    pub(super) choice: ModelChoice,
 }
 
 /// Says why nothing happens in a session that can only be read.
@@ -75,9 +76,6 @@ fn is_work(command: &Command) -> bool {
             | Command::Compact { .. }
     )
 }
-
-/// The result of resolving a model.
-type ResolvedModel = Result<Model, ProviderError>;
 
 /// The main agent at work.
 pub(super) struct MainRun {
@@ -127,7 +125,7 @@ impl Runtime {
             sub_agents: true,
             shell,
             notices,
-            resolved: mpsc::channel(4),
+            choice: ModelChoice::default(),
         }
     }
 
@@ -136,6 +134,7 @@ impl Runtime {
     pub async fn serve(mut self, mut commands: mpsc::Receiver<Command>) {
         let reason = loop {
             if self.run.is_none()
+                && !self.choice.is_pending()
                 && let Some(command) = self.deferred.pop_front()
             {
                 self.handle(command).await;
@@ -151,7 +150,7 @@ impl Runtime {
                 ended = wait_for_run(&mut self.run) => self.run_ended(ended).await,
                 () = self.inbox.changed(), if self.run.is_none() => self.wake().await,
                 () = self.shell.wait() => self.shell_ended().await,
-                Some(resolved) = self.resolved.1.recv() => self.use_resolved_model(resolved),
+                resolved = self.choice.wait() => self.model_resolved(resolved).await,
             }
         };
         self.stop().await;
@@ -189,6 +188,10 @@ impl Runtime {
         }
         match command {
             Command::Prompt { to, prompt } => self.receive(to, prompt).await,
+            // They are for the model that the user has just chosen.
+            Command::Retry | Command::Compact { .. } if self.choice.is_pending() => {
+                self.deferred.push_back(command);
+            }
             Command::Retry => self.retry().await,
             Command::TakeBack { to, id } => self.take_back(&to, id),
             Command::Requeue { to, id, when } => {
@@ -206,7 +209,9 @@ impl Runtime {
             Command::CancelTurn => self.cancel_turn(),
             Command::Answer { id, answer } => self.answer(id, answer),
             Command::SetMode { mode, answers } => self.set_mode(mode, answers),
-            Command::SetModel { provider, model } => self.set_model(provider, model),
+            Command::SetModel { provider, model } => {
+                self.choice.start(self.parts.agents.models.clone(), provider, model);
+            }
             Command::SetEffort { effort } => self.set_effort(effort),
             // A front end sends these when main reports that it is done, which is just before the run is over.
             Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {
@@ -237,11 +242,12 @@ impl Runtime {
         }
     }
 
-    /// Stops the run, and a compaction that has not started.
+    /// Stops the run, and a retry or compaction that has not started.
     fn cancel_turn(&mut self) {
         if let Some(run) = &self.run {
             self.tree.cancel_main_run(&run.cancel);
         }
+        self.deferred.retain(|command| !matches!(command, Command::Retry));
         let before = self.deferred.len();
         self.deferred.retain(|command| !matches!(command, Command::Compact { .. }));
         for _ in self.deferred.len()..before {
@@ -342,14 +348,12 @@ impl Runtime {
         }
     }
 
-    /// Resolves a model in the background.
-    fn set_model(&self, provider: Option<String>, name: String) {
-        let (models, resolved) = (self.parts.agents.models.clone(), self.resolved.0.clone());
-        tokio::spawn(async move {
-            let model = models.resolve(provider.as_deref(), &name).await;
-            // The receiver is gone when the runtime has ended.
-            let _ = resolved.send(model).await;
-        });
+    /// Uses the model that the user chose, and goes on with what waited for it.
+    async fn model_resolved(&mut self, resolved: ResolvedModel) {
+        self.use_resolved_model(resolved);
+        if self.run.is_none() {
+            self.start_waiting().await;
+        }
     }
 
     fn use_resolved_model(&mut self, resolved: ResolvedModel) {
@@ -402,7 +406,7 @@ impl Runtime {
         self.halted |= agent.ended_fatally();
         unread.into_iter().for_each(|context| self.put_back(context));
         self.main = Some(agent);
-        if stopped && (self.next.is_empty() || self.shell.is_running()) {
+        if stopped && (self.next.is_empty() || self.holds_prompts()) {
             // Don't start another run. Messages of other agents are read with the next prompt. The
             // user's queued prompts are returned here, in case the run ended before it could.
             for QueuedPrompt { id, text, .. } in self.inbox.take_typed() {

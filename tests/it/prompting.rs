@@ -1,10 +1,12 @@
 //! Talking to a session on the screen: messages that queue, slash commands, looking into a child.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::support::pty::{ENTER, ESC, Screen, TAB, UP};
 use crate::support::scene::{DONE, PARENT, Scene, agent};
 use crate::support::script::{error, text};
+use crate::support::world::KEY;
 
 const BYPASS: &str = "--dangerously-skip-permissions";
 
@@ -127,6 +129,35 @@ async fn slash_commands_do_what_they_say() {
     let left = screen.exit();
     assert_eq!(left.exit, Ok(0));
     left.assert_restored();
+    scene.server.finish();
+}
+
+/// A screen without a model, and the pipe from which a model that is chosen gets its key.
+fn choosing_a_model(scene: &mut Scene) -> (Screen, PathBuf) {
+    scene.world.unset("ANTHROPIC_API_KEY");
+    let key = scene.world.root().join("key");
+    let line = toml::Value::String(format!("cat '{}'", key.display()));
+    scene.world.providers(&format!("[providers.anthropic]\napi_key_command = {line}\n"));
+    let screen = Screen::start(&scene.world, [], 100, 30);
+    screen.wait_for("gave no key");
+    nix::unistd::mkfifo(&key, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    (screen, key)
+}
+
+#[tokio::test]
+async fn a_prompt_waits_for_the_model_that_was_chosen_before_it_and_the_last_choice_counts() {
+    let mut scene = Scene::new();
+    scene.server.when(PARENT).reply(text("one-77"));
+    let (screen, key) = choosing_a_model(&mut scene);
+    send(&screen, "/model model-66");
+    send(&screen, "/model model-77");
+    screen.wait_gone("› /model");
+    send(&screen, "PARENT-1 go");
+    screen.wait_for("↳ main");
+    assert_eq!(scene.server.requests().len(), 0);
+    std::fs::write(&key, KEY).unwrap();
+    screen.wait_for("one-77");
+    assert_eq!(scene.server.requests()[0].model(), "model-77");
     scene.server.finish();
 }
 
