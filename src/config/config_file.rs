@@ -1,5 +1,6 @@
 //! The configuration files that commands write: the user's own and the project's.
 
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -7,8 +8,9 @@ use super::dirs::Dirs;
 use super::document;
 use super::edit::ConfigEdit;
 use super::error::{ConfigError, display_path, file_origin};
+use super::lock::{LockError, lock_folder};
 use super::project::Project;
-use super::replace::{replace, replace_in_project};
+use super::replace::{lock_in_project, replace, replace_in_project};
 use super::schema::SCHEMA;
 use super::sources::read_text;
 use crate::protocol::{RuleFile, printable_path};
@@ -28,6 +30,27 @@ impl ConfigScope {
     pub fn name(self) -> &'static str {
         self.into()
     }
+
+    /// Locks the configuration files of this scope, of which `path` is one, until dropped.
+    pub(super) fn lock(self, path: &Path) -> Result<Option<File>, LockError> {
+        match self {
+            Self::User => path.parent().map_or(Ok(None), |folder| {
+                // Without the folder nothing could be locked; a failure is the write's to report.
+                let _ = fs::create_dir_all(folder);
+                lock_folder(folder)
+            }),
+            Self::Project => lock_in_project(path),
+        }
+    }
+
+    /// Replaces the text of a configuration file of this scope atomically.
+    pub(super) fn replace(self, path: &Path, text: &str) -> io::Result<()> {
+        match self {
+            // It may contain keys.
+            Self::User => replace(path, text, 0o600),
+            Self::Project => replace_in_project(path, text),
+        }
+    }
 }
 
 /// The reason why a configuration file was not changed.
@@ -39,6 +62,8 @@ pub enum ConfigEditError {
     Broken { path: PathBuf, problem: String },
     #[error("cannot write {}: {source}", printable_path(path))]
     Write { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Lock(#[from] LockError),
 }
 
 /// The `config.toml` of one scope, existing or not.
@@ -74,17 +99,20 @@ impl ConfigFile {
         Ok(edited)
     }
 
+    /// Locks the file from the read of its text to the write, until dropped.
+    ///
+    /// # Errors
+    /// Fails if another process keeps it locked.
+    pub fn lock(&self) -> Result<Option<File>, ConfigEditError> {
+        Ok(self.scope.lock(&self.path)?)
+    }
+
     /// Replaces the file's text atomically.
     ///
     /// # Errors
     /// Fails if it cannot be written; the old file then remains.
     pub fn write(&self, text: &str) -> Result<(), ConfigEditError> {
         let failed = |source| ConfigEditError::Write { path: self.shown.clone(), source };
-        match self.scope {
-            // It may contain keys.
-            ConfigScope::User => replace(&self.path, text, 0o600),
-            ConfigScope::Project => replace_in_project(&self.path, text),
-        }
-        .map_err(failed)
+        self.scope.replace(&self.path, text).map_err(failed)
     }
 }

@@ -1,4 +1,4 @@
-//! Locks a file of the user's against changes by other processes.
+//! Locks files against changes by other processes.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -6,6 +6,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use nix::fcntl::OFlag;
 
 use crate::protocol::printable_path;
 
@@ -37,11 +39,35 @@ pub fn lock_beside(file: &Path) -> Result<File, LockError> {
     }
     let mut options = OpenOptions::new();
     let lock = options.create(true).append(true).mode(0o600).open(&path).map_err(failed)?;
+    wait_for(lock, &path)
+}
+
+/// Locks the files of a folder until dropped, without a file beside them, which a project would
+/// show as new. Waits for another process only briefly. Returns `None`, and so locks nothing, if
+/// the folder cannot be opened or its file system cannot lock folders.
+///
+/// # Errors
+/// Fails if another process keeps the lock.
+pub fn lock_folder(folder: &Path) -> Result<Option<File>, LockError> {
+    // Anything else that a project puts there, such as a pipe, is not opened.
+    let mut options = OpenOptions::new();
+    let Ok(lock) = options.read(true).custom_flags(OFlag::O_DIRECTORY.bits()).open(folder) else {
+        return Ok(None);
+    };
+    match wait_for(lock, folder) {
+        Ok(lock) => Ok(Some(lock)),
+        Err(LockError::Write { .. }) => Ok(None),
+        Err(error @ LockError::Held { .. }) => Err(error),
+    }
+}
+
+fn wait_for(lock: File, path: &Path) -> Result<File, LockError> {
+    let path = path.to_owned();
     let began = Instant::now();
     loop {
         match lock.try_lock() {
             Ok(()) => return Ok(lock),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
+            Err(TryLockError::Error(source)) => return Err(LockError::Write { path, source }),
             Err(TryLockError::WouldBlock) if began.elapsed() >= LOCK_WAIT => {
                 return Err(LockError::Held { path });
             }

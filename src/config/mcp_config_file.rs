@@ -12,7 +12,6 @@ use super::mcp_edit::{self, McpChange};
 use super::mcp_entry::McpEntry;
 use super::mcp_file::{self, MCP_FILE, McpServerList};
 use super::project::Project;
-use super::replace::{replace, replace_in_project};
 use super::schema::SCHEMA;
 use super::sources::read_text;
 use super::untrusted_item::UntrustedItem;
@@ -128,14 +127,10 @@ impl McpConfigFile {
     }
 
     fn change(&self, change: McpChange<'_>) -> Result<bool, ConfigEditError> {
+        let _one_at_a_time = self.scope.lock(&self.file)?;
         let Some(text) = self.changed_text(change)? else { return Ok(false) };
         let failed = |source| ConfigEditError::Write { path: self.shown.clone(), source };
-        match self.scope {
-            // It may contain keys.
-            ConfigScope::User => replace(&self.file, &text, 0o600),
-            ConfigScope::Project => replace_in_project(&self.file, &text),
-        }
-        .map_err(failed)?;
+        self.scope.replace(&self.file, &text).map_err(failed)?;
         Ok(true)
     }
 

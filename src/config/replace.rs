@@ -1,10 +1,11 @@
 //! Replaces a file atomically: after a full disk or a crash the old one remains.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
+use super::lock::{LockError, lock_folder};
 use crate::disk::{self, Folder};
 use crate::protocol::printable_path;
 
@@ -39,7 +40,7 @@ pub fn replace_in_project(path: &Path, text: &str) -> io::Result<()> {
     let wrong = || io::Error::from(ErrorKind::InvalidInput);
     let (folder, name) = path.parent().zip(path.file_name()).ok_or_else(wrong)?;
     let own = folder.file_name().filter(|own| *own == OWN_FOLDER);
-    let root = if own.is_some() { folder.parent().ok_or_else(wrong)? } else { folder };
+    let root = project_folder(path).ok_or_else(wrong)?;
     for part in [folder, path] {
         let is_link = part.symlink_metadata().is_ok_and(|found| found.file_type().is_symlink());
         if is_link && (part == path || own.is_some()) {
@@ -58,6 +59,23 @@ pub fn replace_in_project(path: &Path, text: &str) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     folder.replace(name, text.as_bytes(), old.as_ref()).map(drop)
+}
+
+/// Locks the project's configuration files, of which this is one, until dropped.
+///
+/// # Errors
+/// Fails like [`lock_folder`].
+pub fn lock_in_project(path: &Path) -> Result<Option<File>, LockError> {
+    project_folder(path).map_or(Ok(None), lock_folder)
+}
+
+/// Returns the folder of the project that has this file in it or in its `.caliban`.
+fn project_folder(path: &Path) -> Option<&Path> {
+    let folder = path.parent()?;
+    match folder.file_name() {
+        Some(name) if name == OWN_FOLDER => folder.parent(),
+        _ => Some(folder),
+    }
 }
 
 /// Atomically writes a file with these permissions: to a temporary file, then renamed. A link is replaced itself.

@@ -13,6 +13,7 @@ use super::call::{Call, HookAdvice};
 use super::judge::Judgement;
 use super::path::PathTarget;
 use super::rule::RuleError;
+use crate::config::lock::LockError;
 use crate::protocol::{Access, Denial, PermissionMode, ToolUseId, printable_path};
 
 /// An answer that cannot be carried out. The question stays open.
@@ -34,6 +35,8 @@ pub enum AnswerError {
         printable_path(path)
     )]
     Config { path: PathBuf, problem: String },
+    #[error("{0}, or allow the call for this session only")]
+    Lock(#[from] LockError),
 }
 
 /// The answer to a question about a call.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, Table, Value};
 
 use super::question::AnswerError;
-use crate::config::replace::replace_in_project;
+use crate::config::replace::{lock_in_project, replace_in_project};
 use crate::protocol::RuleFile;
 
 /// The file that an answer names.
@@ -21,6 +21,7 @@ pub fn path(project: &Path, file: RuleFile) -> PathBuf {
 /// Adds the rules to `[permissions] allow`. Keeps comments and order; replaces the file entirely or not at all.
 pub fn add_allow_rules(path: &Path, rules: &[String]) -> Result<(), AnswerError> {
     let failed = |source: io::Error| AnswerError::Write { path: path.to_owned(), source };
+    let _one_at_a_time = lock_in_project(path)?;
     let old = match fs::read_to_string(path) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -97,6 +98,29 @@ mod tests {
         }
         assert!(with_rules("[permissions]\nallow = \"Read\"\n", &rules).is_err());
         assert!(with_rules("[permissions\n", &rules).is_err());
+    }
+
+    #[test]
+    fn rules_that_are_added_at_the_same_time_are_all_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let local = path(dir.path(), RuleFile::Local);
+        let rule = |thread: u32, number: u32| format!("Bash(t{thread} n{number})");
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let local = &local;
+                scope.spawn(move || {
+                    for number in 0..8 {
+                        add_allow_rules(local, &[rule(thread, number)]).unwrap();
+                    }
+                });
+            }
+        });
+        let text = fs::read_to_string(&local).unwrap();
+        let all = (0..4).flat_map(|thread| (0..8).map(move |number| rule(thread, number)));
+        let lost: Vec<String> = all.filter(|rule| !text.contains(rule)).collect();
+        assert_eq!(lost, Vec::<String>::new());
+        let names = fs::read_dir(local.parent().unwrap()).unwrap();
+        assert_eq!(names.count(), 1, "nothing else is left in the project");
     }
 
     #[test]

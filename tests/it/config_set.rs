@@ -3,6 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
+use futures_util::future::join_all;
+
 use crate::support::run::Finished;
 use crate::support::scene::{Scene, bash};
 use crate::support::script::{text, tool_use};
@@ -117,4 +119,28 @@ async fn an_agents_command_cannot_change_the_configuration() {
     let result = scene.server.requests()[1].body.to_string();
     assert!(result.contains("only you can change the configuration"), "{result}");
     assert_eq!(own(&scene), before);
+}
+
+#[tokio::test]
+async fn a_file_that_another_process_is_changing_is_not_written() {
+    let scene = Scene::new();
+    let before = own(&scene);
+    let folders = [scene.world.settings_dir(), scene.world.project_dir()];
+    let locks = folders.map(|folder| fs::File::open(folder).unwrap());
+    locks.iter().for_each(|lock| lock.lock().unwrap());
+    let project = ["--scope", "project", "subagents.max_children_per_agent", "2"];
+    let runs = [
+        scene.world.run(["config", "set", "tui.mouse", "false"]).finish(),
+        scene.world.run(["config", "set"]).args(project).finish(),
+        scene.world.run(["mcp", "add", "one", "/bin/true"]).finish(),
+        scene.world.run(["mcp", "add", "--scope", "project", "one", "/bin/true"]).finish(),
+    ];
+    for run in join_all(runs).await {
+        assert!(run.stderr.contains("another process has held "), "{run}");
+        assert_ne!(run.code, Some(0), "{run}");
+    }
+    assert_eq!(own(&scene), before);
+    assert!(!scene.world.exists(".caliban") && !scene.world.exists(".mcp.json"));
+    drop(locks);
+    set(&scene, &["tui.mouse", "false"]).await.assert_code(0);
 }

@@ -24,6 +24,7 @@ pub(crate) fn set(
         return Err(not_in_project(&edit.key()));
     }
     let file = ConfigFile::new(scope, &setup.dirs, &setup.loaded.project, &setup.cwd);
+    let _one_at_a_time = file.lock()?;
     let text = file.edited_text(&edit)?;
     let before = std::mem::take(&mut setup.loaded.untrusted);
     check(&mut setup, &edit, &file, &text)?;

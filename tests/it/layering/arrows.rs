@@ -17,7 +17,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("git", &["protocol", "disk", "exec"]),
     ("tool", &["protocol", "disk", "budget", "exec"]),
     ("provider", &["protocol", "config::models", "config::ProviderKind", "tool::ToolSpec"]),
-    ("permission", &["protocol", "disk", "config::replace", "tool::canonical_name"]),
+    (
+        "permission",
+        &["protocol", "disk", "config::lock", "config::replace", "tool::canonical_name"],
+    ),
     ("hook", &["protocol", "config", "exec", "tool::canonical_name", "tool::starts_agents"]),
     ("session", &["protocol"]),
     (
