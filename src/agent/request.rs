@@ -188,7 +188,8 @@ impl Agent {
         }
     }
 
-    /// Switches to the fallback model for good, if there is one.
+    /// Switches to the fallback model for good, if there is one, unless the user has chosen another
+    /// model meanwhile. Returns whether the next attempt is another model's.
     fn fall_back(
         &self,
         model: &Model,
@@ -197,21 +198,26 @@ impl Agent {
         run: &AgentRun<'_>,
     ) -> bool {
         let Some(fallback) = &model.fallback else { return false };
+        let switched = self.setup.model.update(|current| {
+            let is_same =
+                current.name == model.name && current.provider.name() == model.provider.name();
+            if is_same && run.events.path().is_root() {
+                run.events.emit(fallback.changed_event(ModelCause::Program));
+            }
+            is_same.then(|| (**fallback).clone())
+        });
+        let reason = match switched {
+            true => format!("{} Switched to {}.", error.message, fallback.name),
+            false => error.message.clone(),
+        };
         run.events.emit(EventKind::Retrying {
             attempt: retries,
             limit: model.retry.max_retries,
             wait: Duration::ZERO,
             failure: error.kind.into(),
             error: error.api_error(),
-            reason: format!("{} Switched to {}.", error.message, fallback.name),
+            reason,
         });
-        // The user may have chosen another model meanwhile.
-        if self.setup.model.get().name == model.name {
-            self.setup.model.set((**fallback).clone());
-        }
-        if run.events.path().is_root() {
-            run.events.emit(fallback.changed_event(ModelCause::Program));
-        }
         true
     }
 

@@ -164,9 +164,17 @@ impl ModelSlot {
         self.0.lock().clone()
     }
 
-    /// Changes the model from the next request on.
-    pub fn set(&self, model: Model) {
-        *self.0.lock() = Arc::new(model);
+    /// Changes the model from the next request on to the one that `change` returns for the present
+    /// one. Returns whether it returned one. No other change comes in between, so what `change`
+    /// emits is emitted in the order of the changes.
+    pub fn update(&self, change: impl FnOnce(&Model) -> Option<Model>) -> bool {
+        let mut slot = self.0.lock();
+        let changed = change(&slot);
+        let has_changed = changed.is_some();
+        if let Some(model) = changed {
+            *slot = Arc::new(model);
+        }
+        has_changed
     }
 }
 

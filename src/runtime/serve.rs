@@ -367,13 +367,22 @@ impl Runtime {
         // An effort that the user chose in this session stays, if the model has it.
         let chosen = self.effort.clone().and_then(|effort| model.with_effort(effort).ok());
         let model = chosen.unwrap_or(model);
-        self.events.emit(model.changed_event(ModelCause::Model));
-        for notice in model.notices() {
-            self.events.notice(NoticeLevel::Warning, notice);
-        }
+        let notices = model.notices();
+        let changed = model.changed_event(ModelCause::Model);
         match &self.model {
-            Some(slot) => slot.set(model),
-            None => self.model = Some(ModelSlot::new(model)),
+            Some(slot) => {
+                slot.update(|_| {
+                    self.events.emit(changed);
+                    Some(model)
+                });
+            }
+            None => {
+                self.events.emit(changed);
+                self.model = Some(ModelSlot::new(model));
+            }
+        }
+        for notice in notices {
+            self.events.notice(NoticeLevel::Warning, notice);
         }
     }
 
@@ -381,13 +390,18 @@ impl Runtime {
         let Some(slot) = &self.model else {
             return self.events.notice(NoticeLevel::Error, "No model yet: choose one first.");
         };
-        match slot.get().with_effort(effort.clone()) {
+        let is_chosen = slot.update(|model| match model.with_effort(effort.clone()) {
             Ok(model) => {
-                self.effort = Some(effort);
                 self.events.emit(model.changed_event(ModelCause::Effort));
-                slot.set(model);
+                Some(model)
             }
-            Err(why) => self.events.notice(NoticeLevel::Error, why),
+            Err(why) => {
+                self.events.notice(NoticeLevel::Error, why);
+                None
+            }
+        });
+        if is_chosen {
+            self.effort = Some(effort);
         }
     }
 

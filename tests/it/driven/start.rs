@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{request, start};
 use crate::support::client::{ARGS, Client};
 use crate::support::scene::{Scene, bash};
-use crate::support::script::{error, text, tool_use};
+use crate::support::script::{Reply, error, text, tool_use};
 
 #[tokio::test]
 async fn what_the_command_line_cannot_ask_for_is_the_answer_to_the_handshake() {
@@ -239,6 +239,31 @@ async fn a_fallback_that_is_overloaded_too_ends_the_turn() {
     client.initialize(json!({})).await.unwrap();
     assert_eq!(client.turn("HELLO-1").await["error_kind"], "overloaded");
     client.close().await;
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_model_chosen_while_another_is_overloaded_is_not_replaced_by_the_fallback() {
+    let scene = Scene::new();
+    scene.world.config("[providers.anthropic]\nmax_retries = 0\n");
+    let busy = Reply::stream().gate("hold").error_event("overloaded_error", "busy");
+    scene.server.when("HELLO-1").reply(busy).then(text("one"));
+    let mut client = start(&scene, &["--fallback-model", "claude-haiku-4-5"]);
+    client.initialize(json!({})).await.unwrap();
+    client.prompt("HELLO-1");
+    scene.server.reached("hold").await;
+    let model = json!({ "subtype": "set_model", "model": "claude-opus-4-8" });
+    client.request(model).await.unwrap();
+    let usage = || request("get_context_usage");
+    while client.request(usage()).await.unwrap()["model"] != "claude-opus-4-8" {}
+    scene.server.open("hold");
+    assert_eq!(client.result().await["result"], "one");
+    let usage = client.request(usage()).await.unwrap();
+    assert_eq!(usage["model"], "claude-opus-4-8");
+    let run = client.close().await;
+    let retry = run.frames().into_iter().find(|frame| frame["subtype"] == "api_retry").unwrap();
+    assert!(!retry["error"].to_string().contains("claude-haiku-4-5"), "{retry}");
+    assert_eq!(scene.server.requests()[1].model(), "claude-opus-4-8");
     scene.server.finish();
 }
 
