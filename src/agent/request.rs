@@ -135,9 +135,10 @@ impl Agent {
         run: &mut AgentRun<'_>,
     ) -> Result<Reply, RequestError> {
         let (mut retries, mut overloads) = (0, 0);
+        let mut has_begun = !ask.is_visible();
         loop {
             let (mut attempt, permit) = self.admit(run).await?;
-            if retries == 0 && ask.is_visible() {
+            if !std::mem::replace(&mut has_begun, true) {
                 begin_turn(run, self.setup.span, &attempt.model.name);
             }
             let stream = self.send(&attempt.model, ask);
@@ -163,6 +164,8 @@ impl Agent {
             if overloads == MAX_OVERLOADS || (overloads > 0 && wait.is_none()) {
                 overloads = 0;
                 if self.fall_back(&model, retries, &error, run) {
+                    // The other model has all of its attempts.
+                    retries = 0;
                     continue;
                 }
             }

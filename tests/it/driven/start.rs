@@ -243,6 +243,24 @@ async fn a_fallback_that_is_overloaded_too_ends_the_turn() {
 }
 
 #[tokio::test]
+async fn a_fallback_has_attempts_of_its_own() {
+    let scene = Scene::new();
+    scene.world.config("[providers.anthropic]\nmax_retries = 1\n");
+    let busy = || error(529, "overloaded_error", "busy");
+    scene.server.when("HELLO-1").reply(busy()).then(busy()).then(busy()).then(text("one"));
+    let mut client = start(&scene, &["--fallback-model", "claude-haiku-4-5"]);
+    client.initialize(json!({})).await.unwrap();
+    let result = client.turn("HELLO-1").await;
+    assert_eq!((&result["result"], &result["num_turns"]), (&json!("one"), &json!(1)));
+    client.close().await.assert_code(0);
+    let requests = scene.server.requests();
+    let models: Vec<_> = requests.iter().map(|request| request.model()).collect();
+    let (first, other) = ("claude-sonnet-5", "claude-haiku-4-5");
+    assert_eq!(models, [first, first, other, other]);
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_model_chosen_while_another_is_overloaded_is_not_replaced_by_the_fallback() {
     let scene = Scene::new();
     scene.world.config("[providers.anthropic]\nmax_retries = 0\n");
