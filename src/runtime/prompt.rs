@@ -14,7 +14,8 @@ use crate::agent::{Agent, ArgMatch, ForcedCall, Prompt, PromptContext};
 use crate::commands::Expansion;
 use crate::config::AgentToolset;
 use crate::protocol::{
-    AgentPath, EventKind, EventSink, NoticeLevel, PromptId, QueuedPrompt, Sender, prompt,
+    AgentPath, EventKind, EventSink, NoticeLevel, PromptId, PromptTiming, QueuedPrompt, Sender,
+    prompt,
 };
 use crate::provider::ModelSlot;
 use crate::subagent::definition::Definition;
@@ -124,6 +125,15 @@ impl Runtime {
         if let Some(prompt) = waiting.or_else(queued) {
             let events = self.parts.events.sink_at(to.clone());
             events.emit(EventKind::PromptReturned { id, text: prompt.text });
+        }
+    }
+
+    /// Changes when a waiting prompt is read.
+    pub(super) fn requeue(&mut self, to: &AgentPath, id: PromptId, when: PromptTiming) {
+        if let Some(prompt) = self.next.iter_mut().find(|prompt| prompt.id == id) {
+            prompt.when = when;
+        } else if let Some(inbox) = self.tree.inbox(to) {
+            inbox.requeue(id, when);
         }
     }
 

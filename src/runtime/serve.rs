@@ -194,11 +194,7 @@ impl Runtime {
             }
             Command::Retry => self.retry().await,
             Command::TakeBack { to, id } => self.take_back(&to, id),
-            Command::Requeue { to, id, when } => {
-                if let Some(inbox) = self.tree.inbox(&to) {
-                    inbox.requeue(id, when);
-                }
-            }
+            Command::Requeue { to, id, when } => self.requeue(&to, id, when),
             Command::Cancel(id) => self.tree.cancel_for_user(id),
             Command::Background(id) => {
                 self.tree.detach(id);

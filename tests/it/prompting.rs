@@ -162,6 +162,29 @@ async fn a_prompt_waits_for_the_model_that_was_chosen_before_it_and_the_last_cho
 }
 
 #[tokio::test]
+async fn a_prompt_that_waits_for_the_next_run_is_read_when_the_user_last_said() {
+    let mut scene = Scene::new();
+    scene.server.when(PARENT).reply(text("one-77")).then(text("two-77"));
+    let (screen, key) = choosing_a_model(&mut scene);
+    send(&screen, "/model model-77");
+    screen.wait_gone("› /model");
+    send(&screen, "PARENT-1 go");
+    screen.wait_for("↳ main");
+    send(&screen, "LATER-2");
+    screen.wait_for("next step   LATER-2");
+    // The same key is deaf for a moment after it sent something.
+    while !screen.written_within(Duration::from_millis(400)).is_empty() {}
+    screen.keys(ENTER);
+    screen.wait_for("at end   LATER-2");
+    std::fs::write(&key, KEY).unwrap();
+    screen.wait_for("two-77");
+    let bodies = scene.server.requests().into_iter().map(|request| request.body.to_string());
+    let has_later: Vec<bool> = bodies.map(|body| body.contains("LATER-2")).collect();
+    assert_eq!(has_later, [false, true]);
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn an_effort_is_chosen_for_the_next_request_and_one_that_the_model_lacks_changes_nothing() {
     let scene = Scene::new();
     let replies = scene.server.when(PARENT).reply(text("one-77")).then(text("two-77"));
