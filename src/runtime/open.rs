@@ -52,7 +52,7 @@ impl Runtime {
         self.subagent_tools = None;
         self.project = None;
         self.halted = false;
-        self.shell.take_finished();
+        self.shell.leave_session();
         // They wait for the user's own command.
         for QueuedPrompt { id, text, .. } in std::mem::take(&mut self.next) {
             self.events.emit(EventKind::PromptReturned { id, text });

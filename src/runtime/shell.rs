@@ -27,6 +27,8 @@ pub(super) struct UserShell {
 struct RunningCommand {
     task: JoinHandle<ContentBlock>,
     cancel: CancellationToken,
+    /// Whether it was started in the present session, whose model sees it.
+    is_of_session: bool,
 }
 
 impl UserShell {
@@ -73,7 +75,7 @@ impl UserShell {
             events.emit(EventKind::ShellFinished { line, text, status });
             block
         });
-        self.running = Some(RunningCommand { task, cancel });
+        self.running = Some(RunningCommand { task, cancel, is_of_session: true });
     }
 
     /// Whether a command runs.
@@ -84,7 +86,10 @@ impl UserShell {
     /// Waits for the end of the running command; forever if there is none.
     pub async fn wait(&mut self) {
         let Some(running) = &mut self.running else { return std::future::pending().await };
-        if let Ok(block) = (&mut running.task).await {
+        let ended = (&mut running.task).await;
+        if let Ok(block) = ended
+            && running.is_of_session
+        {
             self.ended.push(block);
         }
         self.running = None;
@@ -108,6 +113,14 @@ impl UserShell {
     /// Takes the commands since the last prompt, for the model.
     pub fn take_finished(&mut self) -> Vec<ContentBlock> {
         std::mem::take(&mut self.ended)
+    }
+
+    /// Leaves the session: the model of another sees none of its commands, also not a running one.
+    pub fn leave_session(&mut self) {
+        self.ended.clear();
+        if let Some(running) = &mut self.running {
+            running.is_of_session = false;
+        }
     }
 
     /// Returns commands that were taken for a prompt that was rejected.

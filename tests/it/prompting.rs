@@ -308,6 +308,27 @@ async fn a_prompt_waits_for_the_users_own_command_and_takes_its_output_along() {
 }
 
 #[tokio::test]
+async fn a_command_that_outlasts_its_session_is_not_told_to_the_model_of_the_next() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text("one-77"));
+    scene.server.when("PARENT-2").reply(text("two-77"));
+    let screen = Screen::start(&scene.world, ["PARENT-1 go"], 100, 30);
+    screen.wait_for("one-77");
+    screen.wait_gone("writing");
+    send(&screen, "!mkfifo go.txt; echo WAITS-$((60+6)); cat go.txt; echo OUT-$((70+7))");
+    screen.wait_for("WAITS-66");
+    send(&screen, "/clear");
+    screen.wait_gone("one-77");
+    scene.world.write("go.txt", "");
+    screen.wait_for("OUT-77");
+    send(&screen, "PARENT-2 go");
+    screen.wait_for("two-77");
+    let request = scene.server.requests()[1].body.to_string();
+    assert!(request.contains("PARENT-2") && !request.contains("OUT-77"), "{request}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_prompt_that_waits_for_a_command_can_be_taken_back_and_goes_out_when_that_is_killed() {
     let scene = Scene::new();
     scene.server.when(PARENT).reply(text("one"));
