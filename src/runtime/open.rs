@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use super::serve::{RUN_END_WAIT, Runtime, end_background};
-use super::session::{OpenRequest, RuntimeSession, open_session, view_session};
-use crate::protocol::{AgentEvent, EventKind, ModelCause, NoJournal, NoticeLevel, QueuedPrompt};
+use super::session::{OpenRequest, RuntimeSession, SessionBlock, open_session, view_session};
+use crate::protocol::{AgentEvent, EventKind, ModelCause, NoJournal, NoticeLevel};
 use crate::session::StoreError;
 
 impl Runtime {
@@ -54,14 +54,13 @@ impl Runtime {
         self.halted = false;
         self.shell.leave_session();
         // They wait for the user's own command.
-        for QueuedPrompt { id, text, .. } in std::mem::take(&mut self.next) {
-            self.events.emit(EventKind::PromptReturned { id, text });
-        }
+        let waiting = std::mem::take(&mut self.next);
+        self.return_prompts(waiting);
         let history = std::mem::take(&mut session.events);
         self.tree.continue_numbers(last_number(&history));
         let forked = matches!(open, OpenRequest::Fork { .. });
         self.events.emit(EventKind::SessionOpened { id: session.id, history, forked });
-        let read_only = session.read_only;
+        let read_only = session.block == Some(SessionBlock::InUse);
         if read_only {
             self.events.emit(EventKind::SessionReadOnly);
         }
@@ -108,6 +107,8 @@ impl Runtime {
         })
     }
 
+    /// Reads the session again after a crash of main. If that fails, nothing else can be done in it:
+    /// main would not know the conversation, and nothing would be stored.
     pub(super) async fn reload(&mut self) {
         // The file stays locked as long as its journal or one of its agents' journals is open.
         self.tree.end_all(RUN_END_WAIT).await;
@@ -116,8 +117,17 @@ impl Runtime {
         self.project = None;
         let stored = OpenRequest::Stored(self.session.id);
         match open_session(&self.parts, stored).await {
-            Ok(session) => self.session = session,
-            Err(error) => self.events.notice(NoticeLevel::Error, error),
+            Ok(session) => {
+                let before = std::mem::replace(&mut self.session, session);
+                if self.parts.store.is_none() {
+                    self.session.budget = before.budget;
+                }
+            }
+            Err(error) => {
+                self.session.block = Some(SessionBlock::Unreadable);
+                self.events.notice(NoticeLevel::Error, error);
+                self.events.notice(NoticeLevel::Error, SessionBlock::Unreadable.message());
+            }
         }
     }
 

@@ -106,6 +106,13 @@ impl Runtime {
         self.start_next().await;
     }
 
+    /// Returns prompts to the user that will not be read.
+    pub(super) fn return_prompts(&self, prompts: impl IntoIterator<Item = QueuedPrompt>) {
+        for QueuedPrompt { id, text, .. } in prompts {
+            self.events.emit(EventKind::PromptReturned { id, text });
+        }
+    }
+
     /// Queues a prompt for a sub-agent.
     fn steer(&self, to: &AgentPath, prompt: QueuedPrompt) {
         let (id, events) = (prompt.id, self.parts.events.sink_at(to.clone()));
@@ -240,6 +247,7 @@ impl Runtime {
     pub(super) async fn start_next(&mut self) {
         while self.run.is_none()
             && !self.choice.is_pending()
+            && self.session.block.is_none()
             && let Some(next) = self.next_prompt()
         {
             self.start(next, None).await;

@@ -12,7 +12,7 @@ use super::main_agent::{MainAgent, main_agent};
 use super::model_choice::{ModelChoice, ResolvedModel};
 use super::parts::RuntimeParts;
 use super::project_context::{LoadedCommands, ProjectContext};
-use super::session::{OpenRequest, RuntimeSession};
+use super::session::{OpenRequest, RuntimeSession, SessionBlock};
 use super::shell::UserShell;
 use super::start_hooks::SessionStartHooks;
 use super::subagent_tools::{SubagentTools, with_skills};
@@ -61,9 +61,6 @@ pub struct Runtime {
     /// The model that the user chose last, until it is in use.
     pub(super) choice: ModelChoice,
 }
-
-/// Says why nothing happens in a session that can only be read.
-const READ_ONLY: &str = "The session is open in another caliban, so it can only be read here: Enter continues in a copy.";
 
 /// Whether a command makes agents or the shell work in the session.
 fn is_work(command: &Command) -> bool {
@@ -183,8 +180,8 @@ impl Runtime {
     }
 
     async fn handle(&mut self, command: Command) {
-        if self.session.read_only && is_work(&command) {
-            return self.refuse(command);
+        if let Some(block) = self.session.block.filter(|_| is_work(&command)) {
+            return self.refuse(command, block);
         }
         match command {
             Command::Prompt { to, prompt } => self.receive(to, prompt).await,
@@ -213,7 +210,7 @@ impl Runtime {
             Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {
                 self.deferred.push_back(command);
             }
-            Command::Fork if self.session.read_only => {
+            Command::Fork if self.session.block == Some(SessionBlock::InUse) => {
                 let (from, to) = (self.session.id, SessionId::generate());
                 self.change_session(OpenRequest::Fork { from, to }).await;
             }
@@ -227,14 +224,14 @@ impl Runtime {
         }
     }
 
-    /// Refuses a command in a session that can only be read.
-    fn refuse(&self, command: Command) {
+    /// Refuses a command in a session in which nothing can be done.
+    fn refuse(&self, command: Command, block: SessionBlock) {
         match command {
             Command::Prompt { to, prompt: QueuedPrompt { id, text, .. } } => {
-                let (events, why) = (self.parts.events.sink_at(to), READ_ONLY.to_owned());
+                let (events, why) = (self.parts.events.sink_at(to), block.message().to_owned());
                 events.emit(EventKind::PromptRefused { id, text, why });
             }
-            _ => self.events.notice(NoticeLevel::Error, READ_ONLY),
+            _ => self.events.notice(NoticeLevel::Error, block.message()),
         }
     }
 
@@ -408,9 +405,13 @@ impl Runtime {
         drop(self.sync());
         let stopped = run.is_some_and(|run| run.cancel.is_cancelled());
         let Some(EndedRun { agent, unread }) = ended else {
-            // Only a bug gets here. The agent is rebuilt from the transcript.
-            self.events.emit(EventKind::Finished(Box::new(crashed())));
+            // Only a bug gets here. The agent is rebuilt from the transcript, if there is one.
+            let crashed = crashed(self.session.journal.is_kept());
+            self.events.emit(EventKind::Finished(Box::new(crashed)));
             self.reload().await;
+            let waiting = std::mem::take(&mut self.next);
+            self.return_prompts(waiting);
+            self.return_prompts(self.inbox.take_typed());
             return;
         };
         self.halted |= agent.ended_fatally();
@@ -419,9 +420,7 @@ impl Runtime {
         if stopped && (self.next.is_empty() || self.holds_prompts()) {
             // Don't start another run. Messages of other agents are read with the next prompt. The
             // user's queued prompts are returned here, in case the run ended before it could.
-            for QueuedPrompt { id, text, .. } in self.inbox.take_typed() {
-                self.events.emit(EventKind::PromptReturned { id, text });
-            }
+            self.return_prompts(self.inbox.take_typed());
             self.inbox.clear_wakeup();
             return;
         }
@@ -493,8 +492,14 @@ async fn wait_for_run(run: &mut Option<MainRun>) -> Option<EndedRun> {
     }
 }
 
-fn crashed() -> RunOutcome {
-    let message = "The agent crashed: this is a bug. See the log; your session is saved.";
+/// Returns the outcome of a run that panicked. `is_kept` says whether the session is stored.
+fn crashed(is_kept: bool) -> RunOutcome {
+    let message = match is_kept {
+        true => "The agent crashed: this is a bug. See the log; your session is saved.",
+        false => {
+            "The agent crashed: this is a bug. See the log. This session is not stored, so the agent no longer knows the conversation."
+        }
+    };
     RunOutcome::without_work(RunEnd::Failed {
         failure: Failure::Internal,
         message: message.to_owned(),

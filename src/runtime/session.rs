@@ -45,8 +45,31 @@ pub(super) struct RuntimeSession {
     /// The budget of the whole tree: one account per session.
     pub budget: Budget,
     pub hooks: Hooks,
-    /// Whether another process writes to it, so that nothing happens in it here.
-    pub read_only: bool,
+    /// The reason why nothing can happen in it, if there is one.
+    pub block: Option<SessionBlock>,
+}
+
+/// The reason why nothing can happen in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SessionBlock {
+    /// Another process writes to it.
+    InUse,
+    /// It could not be read again after a crash.
+    Unreadable,
+}
+
+impl SessionBlock {
+    /// Explains it to the user.
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::InUse => {
+                "The session is open in another caliban, so it can only be read here: Enter continues in a copy."
+            }
+            Self::Unreadable => {
+                "The session could not be read again after the crash: /resume opens it once that is fixed, /clear begins a new one."
+            }
+        }
+    }
 }
 
 impl RuntimeSession {
@@ -63,7 +86,7 @@ impl RuntimeSession {
             notices: Vec::new(),
             budget: Budget::new(limits),
             hooks: Hooks::default(),
-            read_only: false,
+            block: None,
         }
     }
 
@@ -127,7 +150,8 @@ pub(super) async fn view_session(
     parts: &RuntimeParts,
     id: SessionId,
 ) -> Result<RuntimeSession, String> {
-    let mut session = RuntimeSession { read_only: true, ..RuntimeSession::empty(id, parts.budget) };
+    let mut session = RuntimeSession::empty(id, parts.budget);
+    session.block = Some(SessionBlock::InUse);
     let Some(store) = parts.store.clone() else { return Ok(session) };
     let stored_result = stored_result(parts.agents.settings.result_max_chars());
     let read = tokio::task::spawn_blocking(move || store.view(id, &stored_result)).await;
