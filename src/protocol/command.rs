@@ -115,7 +115,7 @@ pub enum Command {
     SetModel { provider: Option<String>, model: String },
     /// Use another effort level from the next request on. Absent: the model's default.
     SetEffort { effort: Option<String> },
-    /// Continue in a copy of the session, which can only be read. Answered by `SessionOpened`.
+    /// Continue in a copy of the session. Answered by `SessionOpened`.
     Fork,
     /// Run a shell command as the user, not as an agent; the next prompt carries its output.
     Shell { line: String },

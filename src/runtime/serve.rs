@@ -207,14 +207,15 @@ impl Runtime {
             }
             Command::SetEffort { effort } => self.set_effort(effort),
             // A front end sends these when main reports that it is done, which is just before the run is over.
-            Command::Compact { .. } | Command::Clear | Command::Resume(_) if self.run.is_some() => {
+            Command::Compact { .. } | Command::Clear | Command::Fork | Command::Resume(_)
+                if self.run.is_some() =>
+            {
                 self.deferred.push_back(command);
             }
-            Command::Fork if self.session.block == Some(SessionBlock::InUse) => {
+            Command::Fork => {
                 let (from, to) = (self.session.id, SessionId::generate());
                 self.change_session(OpenRequest::Fork { from, to }).await;
             }
-            Command::Fork => {}
             Command::Shell { line } => self.shell.start(line, &self.events),
             Command::CancelShell => self.shell.cancel(),
             Command::Compact { instructions } => self.compact(instructions).await,

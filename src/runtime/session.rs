@@ -109,7 +109,14 @@ pub(super) async fn open_session(
     let folder = parts.store.as_ref().map(|store| store.dir(id));
     let transcript = folder.map(|folder| folder.join("transcript.jsonl")).unwrap_or_default();
     session.hooks = Hooks::new(parts.hooks.clone(), HookSession { id: Some(id), transcript });
-    let Some(store) = parts.store.clone() else { return Ok(session) };
+    let Some(store) = parts.store.clone() else {
+        return match open {
+            OpenRequest::Fork { .. } => {
+                Err("this session is not stored: it has no copy".to_owned())
+            }
+            OpenRequest::New(_) | OpenRequest::Stored(_) => Ok(session),
+        };
+    };
     let stored_result = stored_result(parts.agents.settings.result_max_chars());
     match open {
         OpenRequest::New(id) => {
