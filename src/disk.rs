@@ -4,6 +4,7 @@
 //! function that follows links, and [`Folder`] and [`open`] refuse any link. If a link appears in
 //! between, the open fails, so the path that was judged is the path that is used.
 
+mod blocking;
 mod folder;
 mod found_file;
 mod links;
@@ -15,6 +16,7 @@ mod scope;
 #[cfg(test)]
 pub mod testing;
 
+pub use blocking::block_in_place;
 pub use folder::{Folder, open};
 pub use found_file::FoundFile;
 pub use links::has_link;

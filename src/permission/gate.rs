@@ -19,7 +19,7 @@ use super::rule::{Rule, RuleOrigin, RuleSet};
 use super::session_rules::AllowCeiling;
 use super::source::RuleSource;
 use super::unreadable::UnreadableFiles;
-use crate::disk::{GitConfigPaths, ProjectFolders};
+use crate::disk::{GitConfigPaths, ProjectFolders, block_in_place};
 use crate::protocol::{
     Access, Allowance, Answer, BashVersion, Denial, EnvOverlay, PathTarget, PermissionMode,
     QuestionId,
@@ -188,6 +188,10 @@ impl Gate {
 
     /// Answers a question. False if it is no longer open. After an error it still is.
     pub fn answer(&self, id: QuestionId, answer: Answer) -> Result<bool, AnswerError> {
+        block_in_place(|| self.answer_now(id, answer))
+    }
+
+    fn answer_now(&self, id: QuestionId, answer: Answer) -> Result<bool, AnswerError> {
         self.0.reload_rules();
         let asked = self.0.lock().waiting.get(&id).map(|waiting| waiting.asked.clone());
         let Some(asked) = asked else { return Ok(false) };
@@ -342,7 +346,7 @@ impl GateShared {
         from: &str,
         to: &str,
     ) -> Option<String> {
-        self.reload_rules();
+        block_in_place(|| self.reload_rules());
         self.with_policy(permissions, None, |policy, _| redirect_refusal(policy, from, to))
     }
 
@@ -389,7 +393,8 @@ impl GateShared {
             waiting.map(|(id, waiting)| (*id, waiting.asked.clone(), waiting.mode)).collect()
         };
         for (id, asked, mode) in open {
-            let (judgement, _) = self.judge(&asked.call(), &asked.permissions, Some(mode));
+            let judge = || self.judge(&asked.call(), &asked.permissions, Some(mode)).0;
+            let judgement = block_in_place(judge);
             match judgement.decision {
                 // Only an answer says what becomes of a plan.
                 Decision::Allow if matches!(asked.call().access, Access::ExitPlan { .. }) => {

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use super::rule::RuleSet;
 
-/// The configured rules, which may change at any time. Called before every decision, so it must be nearly free.
+/// The configured rules, which may change at any time. Called before every decision, so it must be
+/// nearly free; it may wait for the disk.
 pub trait RuleSource: Send {
     /// Returns all configured rules if they changed since the last call. Unreadable rules are no
     /// change: the source reports them to the user.

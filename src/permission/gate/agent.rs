@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::{Gate, GateShared};
+use crate::disk::block_in_place;
 use crate::permission::agent_permissions::{AgentPermissions, Grants, InheritedPermissions};
 use crate::permission::call::{Call, HookAdvice};
 use crate::permission::judge::{Decision, Judgement};
@@ -148,8 +149,10 @@ impl AgentGate {
 
     /// Decides on a call by the current rules and mode. Asks nobody.
     pub fn decide(&self, call: &Call<'_>) -> GateDecision {
-        self.shared.reload_rules();
-        let (judgement, revision) = self.shared.judge(call, &self.permissions, None);
+        let (judgement, revision) = block_in_place(|| {
+            self.shared.reload_rules();
+            self.shared.judge(call, &self.permissions, None)
+        });
         match judgement.decision {
             Decision::Allow => GateDecision::Allow(judgement.read_only),
             Decision::Deny => self.deny(call, judgement.why),

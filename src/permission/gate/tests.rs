@@ -20,9 +20,13 @@ struct GateFixture {
 
 impl GateFixture {
     fn new(interactive: bool) -> Self {
+        Self::with_source(interactive, None)
+    }
+
+    fn with_source(interactive: bool, source: Option<Box<dyn RuleSource>>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let project_dir = fs::canonicalize(dir.path()).unwrap();
-        let gate = Gate::new(GateSettings {
+        let settings = GateSettings {
             mode: PermissionMode::Default,
             rules: RuleSet::default(),
             dirs: vec![project_dir.clone()],
@@ -35,7 +39,11 @@ impl GateFixture {
             has_sandbox: true,
             bash: None,
             bypass_disabled: false,
-        });
+        };
+        let gate = match source {
+            Some(source) => Gate::with_source(settings, source),
+            None => Gate::new(settings),
+        };
         Self { dir, queue: EventQueue::unbounded(), gate }
     }
 
@@ -103,6 +111,41 @@ impl GateFixture {
         let cwd = self.gate.0.places.project.clone();
         run(agent, line, &cwd, &CancellationToken::new()).await
     }
+}
+
+/// A source of rules on a disk that answers once it is let go.
+struct SlowSource {
+    asked: Option<tokio::sync::oneshot::Sender<()>>,
+    go: std::sync::mpsc::Receiver<()>,
+}
+
+impl RuleSource for SlowSource {
+    fn changed(&mut self) -> Option<RuleSet> {
+        self.asked.take()?.send(()).unwrap();
+        // The limit only ends a test that fails.
+        let _ = self.go.recv_timeout(std::time::Duration::from_secs(20));
+        None
+    }
+
+    fn wrote(&mut self, _file: &Path, _rules: &[String]) {}
+
+    fn deferred(&mut self, _rules: &RuleSet) {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn while_the_rules_are_on_a_slow_disk_other_work_goes_on() {
+    let ((asked, is_asked), (go, wait)) =
+        (tokio::sync::oneshot::channel(), std::sync::mpsc::channel());
+    let source = SlowSource { asked: Some(asked), go: wait };
+    let bench = GateFixture::with_source(false, Some(Box::new(source)));
+    let agent = bench.agent("main");
+    let cwd = bench.gate.0.places.project.clone();
+    let call = tokio::spawn(async move { run(&agent, "ls", &cwd, &Default::default()).await });
+    is_asked.await.unwrap();
+    // The runtime's one thread for tasks is at the disk.
+    let other = tokio::spawn(async move { go.send(()).unwrap() });
+    tokio::time::timeout(std::time::Duration::from_secs(5), other).await.unwrap().unwrap();
+    assert_eq!(call.await.unwrap(), Verdict::Allowed);
 }
 
 struct OpenDecision {
