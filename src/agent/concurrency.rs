@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use crate::tool::{BlockingPool, FileLock};
+use crate::tool::{BlockingPools, FileLock};
 
 /// While agents end together, permits come back in pauses shorter than this.
 const ENDING_PAUSE: Duration = Duration::from_millis(5);
@@ -20,9 +20,8 @@ const ENDING_PAUSE: Duration = Duration::from_millis(5);
 pub struct ConcurrencyLimit {
     permits: Arc<Semaphore>,
     call_limit: Option<Duration>,
-    files: BlockingPool,
     file_lock: FileLock,
-    git: BlockingPool,
+    pools: BlockingPools,
 }
 
 /// Permission to run one request or call, held until dropped.
@@ -31,11 +30,10 @@ pub struct Permit(#[expect(dead_code, reason = "it is held, not read")] OwnedSem
 
 impl ConcurrencyLimit {
     /// Allows `limit` operations at a time, at least one.
-    pub fn new(limit: usize) -> Self {
+    pub fn new(limit: usize, pools: BlockingPools) -> Self {
         let permits = Semaphore::new(limit.clamp(1, Semaphore::MAX_PERMITS));
-        let (files, git) = (BlockingPool::for_files(), BlockingPool::for_git());
         let file_lock = FileLock::default();
-        Self { permits: Arc::new(permits), call_limit: None, files, file_lock, git }
+        Self { permits: Arc::new(permits), call_limit: None, file_lock, pools }
     }
 
     /// Limits how long a tool call may take.
@@ -48,19 +46,14 @@ impl ConcurrencyLimit {
         self.call_limit
     }
 
-    /// The threads on which tools work on files.
-    pub fn files(&self) -> &BlockingPool {
-        &self.files
+    /// The threads for blocking work.
+    pub fn pools(&self) -> &BlockingPools {
+        &self.pools
     }
 
     /// The lock of the calls that change files.
     pub fn file_lock(&self) -> &FileLock {
         &self.file_lock
-    }
-
-    /// The threads that wait for git.
-    pub fn git(&self) -> &BlockingPool {
-        &self.git
     }
 
     /// Waits for a permit. `None` when cancelled first.
@@ -94,7 +87,7 @@ mod tests {
 
     #[tokio::test]
     async fn agents_that_end_together_all_give_their_permits_back_first() {
-        let operations = ConcurrencyLimit::new(1_000);
+        let operations = ConcurrencyLimit::new(1_000, BlockingPools::default());
         let go = CancellationToken::new();
         let ended: Vec<_> = (0..1_000)
             .map(|_| {
@@ -119,7 +112,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_longest_is_next_and_a_cancelled_one_holds_nobody_up() {
-        let operations = ConcurrencyLimit::new(1);
+        let operations = ConcurrencyLimit::new(1, BlockingPools::default());
         let (go, stopped) = (CancellationToken::new(), CancellationToken::new());
         let first = operations.acquire(&go).await;
         let mut second = Box::pin(operations.acquire(&stopped));

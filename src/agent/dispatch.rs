@@ -411,7 +411,7 @@ impl Agent {
                 reasoning_model: self.setup.reasoning_model.clone(),
             },
             masked: self.setup.redactor.stream(),
-            files: concurrency.files().clone(),
+            files: concurrency.pools().files.clone(),
         };
         let began = *notes.began.get_or_init(Instant::now);
         let outcome = time_limit.run(prepared, context).await;

@@ -25,7 +25,8 @@ use crate::provider::{
     EventStream, Model, ModelRequest, ModelSlot, Provider, RetryPolicy, ToolChoice,
 };
 use crate::tool::{
-    InvalidInput, PreparedCall, Tool, ToolContext, ToolError, ToolOutcome, ToolRegistry, ToolSpec,
+    BlockingPools, InvalidInput, PreparedCall, Tool, ToolContext, ToolError, ToolOutcome,
+    ToolRegistry, ToolSpec,
 };
 
 mod files;
@@ -180,7 +181,7 @@ impl AgentFixture {
             slot: None,
             budget: Budget::new(Limits::default()),
             per_run,
-            concurrency: ConcurrencyLimit::new(8),
+            concurrency: ConcurrencyLimit::new(8, BlockingPools::default()),
             cwd: Path::new("/").into(),
             env: EnvOverlay::default(),
             history: Vec::new(),
@@ -285,7 +286,7 @@ async fn t9_the_wait_for_an_answer_is_not_charged_to_the_time() {
 async fn a_question_that_a_change_of_mode_settles_is_not_approved_by_the_user() {
     let answers = [answer("one", 1), answer("done", 0)];
     let mut bench = AgentFixture::new(Limits::default(), PermissionMode::Default, answers);
-    let operations = ConcurrencyLimit::new(1);
+    let operations = ConcurrencyLimit::new(1, BlockingPools::default());
     bench.agent.setup.concurrency = operations.clone();
     let (queue, gate) = (bench.queue.clone(), bench.gate.clone());
     let modes = async {

@@ -190,6 +190,7 @@ impl Setup {
             redactor: self.redactor.clone(),
         };
         RuntimeParts {
+            pools: self.pools.clone(),
             agents: Arc::new(agents),
             hooks: self.hooks(&secrets),
             events: options.events,

@@ -20,7 +20,6 @@ use crate::command::CommandReport;
 use crate::command::doctor::Doctor;
 use crate::config::models::Catalogue;
 use crate::config::{Config, LoadedConfig, Origin, ProjectStart, UntrustedItem};
-use crate::exec::BlockingPool;
 use crate::headless::say_remaining;
 use crate::permission::Gate;
 use crate::protocol::{Command, EnvOverlay, EventQueue, MotionMode, NoticeLevel, SessionId};
@@ -182,7 +181,7 @@ pub(crate) fn show(
         mcp,
         hooks: setup.loaded.hooks.clone(),
         worktrees: setup.dirs.worktrees(),
-        git: BlockingPool::for_git(),
+        git: setup.pools.git.clone(),
         notify: OwnCommand::from_config(
             setup,
             "notify_command",

@@ -14,7 +14,7 @@ use crate::config::{
     Overrides, Project, Trust,
 };
 use crate::disk::ProjectScope;
-use crate::exec::{self, StartDirs, StartSettings, Supervisor};
+use crate::exec::{self, BlockingPools, StartDirs, StartSettings, Supervisor};
 use crate::permission::RuleError;
 use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, Redactor, SessionId, printable_path};
 use crate::provider::{ErrorKind, ProviderError};
@@ -114,6 +114,8 @@ pub(crate) struct Setup {
     pub starts: StartDirs,
     /// Masks the keys of this process.
     pub redactor: Redactor,
+    /// The threads for blocking work.
+    pub pools: BlockingPools,
 }
 
 impl Setup {
@@ -197,6 +199,7 @@ impl Setup {
             definitions,
             starts,
             redactor,
+            pools: BlockingPools::default(),
         };
         let unread = setup.unread_notice();
         setup.loaded.notices.extend(unread);

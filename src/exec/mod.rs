@@ -31,7 +31,7 @@ pub use group::{BASH_VERSION, ServiceCommand, bash};
 pub use outcome::{CommandExit, ExecError, ShellOutcome, ShellState};
 pub use output::{Capture, CapturedOutput, OmittedOutput};
 pub use output_cleaner::OutputCleaner;
-pub use pool::{BLOCKING_THREADS, BlockingPool, TaskLost};
+pub use pool::{BLOCKING_THREADS, BlockingPool, BlockingPools, TaskLost};
 pub use sandbox::{Confinement, Sandbox, ShellReach};
 pub use service::Service;
 pub use shell::{Shell, ShellCall, ShellStart};

@@ -15,8 +15,23 @@ const FILE_THREADS: usize = 32;
 /// Blocking threads that run git.
 const GIT_THREADS: usize = 8;
 
-/// Number of blocking threads that a runtime with one pool of each kind needs.
+/// Number of blocking threads that a runtime with one [`BlockingPools`] needs.
 pub const BLOCKING_THREADS: usize = SHORT_THREADS + FILE_THREADS + GIT_THREADS;
+
+/// The pools of a program, which has one of each kind. Clones share them.
+#[derive(Clone, Debug)]
+pub struct BlockingPools {
+    /// For tools that read, search and write files.
+    pub files: BlockingPool,
+    /// For git, in worktrees of agents and for the screen.
+    pub git: BlockingPool,
+}
+
+impl Default for BlockingPools {
+    fn default() -> Self {
+        Self { files: BlockingPool::new(FILE_THREADS), git: BlockingPool::new(GIT_THREADS) }
+    }
+}
 
 /// A number of blocking threads. Clones share them.
 #[derive(Clone, Debug)]
@@ -30,16 +45,6 @@ pub struct BlockingPool {
 pub struct TaskLost(#[from] tokio::task::JoinError);
 
 impl BlockingPool {
-    /// Creates the pool for the file tools of a session.
-    pub fn for_files() -> Self {
-        Self::new(FILE_THREADS)
-    }
-
-    /// Creates the pool for the worktrees of a session.
-    pub fn for_git() -> Self {
-        Self::new(GIT_THREADS)
-    }
-
     fn new(threads: usize) -> Self {
         Self { free: Arc::new(Semaphore::new(threads)) }
     }

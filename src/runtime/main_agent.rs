@@ -36,8 +36,9 @@ pub(super) fn main_agent(
     let project = ProjectContext::read(parts, environment.clone(), commands, events);
     let shared = project.for_agents();
     let max_ops = agents.settings.config.max_concurrent_ops;
-    let concurrency = ConcurrencyLimit::new(usize::try_from(max_ops).unwrap_or(usize::MAX))
-        .with_call_limit(parts.max_call);
+    let max_ops = usize::try_from(max_ops).unwrap_or(usize::MAX);
+    let concurrency =
+        ConcurrencyLimit::new(max_ops, parts.pools.clone()).with_call_limit(parts.max_call);
     let gate = agents.gate.for_agent("main".to_owned(), events.clone()).with_env(&agents.env);
     let own = agents.make_tools(&agents.builtin, shared.skill.as_ref(), Vec::new());
     let own = ToolRegistry::new(own);

@@ -15,12 +15,14 @@ use crate::provider::Model;
 use crate::session::SessionStore;
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::subagent::{AgentParts, tools};
-use crate::tool::ToolRegistry;
+use crate::tool::{BlockingPools, ToolRegistry};
 
 /// The parts of a runtime. Building them touches neither the network nor the project's files.
 pub struct RuntimeParts {
     pub agents: Arc<AgentParts>,
     pub events: EventQueue,
+    /// The threads for blocking work.
+    pub pools: BlockingPools,
     /// Absent until the user has set one up.
     pub model: Option<Model>,
     pub catalogue: Arc<Catalogue>,

@@ -273,7 +273,7 @@ impl ChildAgent {
             env: factory.parts.env.clone(),
             secrets: factory.parts.builtin.secret_env.clone(),
             sandbox: factory.parts.sandbox.clone(),
-            pool: factory.concurrency.git().clone(),
+            pool: factory.concurrency.pools().git.clone(),
             stop: stop.clone(),
         };
         if let Some(known) = known

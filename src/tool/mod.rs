@@ -37,7 +37,7 @@ mod web_guard;
 mod web_text;
 mod write;
 
-pub use crate::exec::BlockingPool;
+pub use crate::exec::BlockingPools;
 pub use api::{
     Conversation, PreparedCall, Preview, SoftKind, Tool, ToolContext, ToolError, ToolOutcome,
 };

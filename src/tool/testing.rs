@@ -11,7 +11,7 @@ use super::{
     ToolRegistry, builtin,
 };
 use crate::budget::{Budget, Limits};
-use crate::exec::BlockingPool;
+use crate::exec::BlockingPools;
 use crate::protocol::{Access, EnvOverlay, EventQueue, ResultBlock, Span, ToolUseId};
 
 /// A folder, and the built-in tools of one agent that works there.
@@ -76,7 +76,7 @@ impl ToolFixture {
             read_only: None,
             approved_content: None,
             file_guard: None,
-            files: BlockingPool::for_files(),
+            files: BlockingPools::default().files,
         }
     }
 

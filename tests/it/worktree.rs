@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use caliban::disk::ProjectFolders;
 use caliban::exec::{
-    BlockingPool, CommandExit, Sandbox, Shell, ShellCall, ShellOutcome, ShellReach,
+    BlockingPools, CommandExit, Sandbox, Shell, ShellCall, ShellOutcome, ShellReach,
 };
 use caliban::protocol::{AgentId, EnvOverlay};
 use caliban::subagent::worktree::{NewWorktree, Worktree, WorktreeOutcome};
@@ -114,7 +114,7 @@ impl Source {
             env: self.env.clone(),
             secrets: ["MY_KEY".to_owned()].into(),
             sandbox: Some(self.sandbox.clone()),
-            pool: BlockingPool::for_git(),
+            pool: BlockingPools::default().git,
             stop: CancellationToken::new(),
         }
     }
@@ -334,7 +334,7 @@ async fn two_worktrees_are_closed_to_one_another() {
         env: place.env.clone(),
         secrets: [].into(),
         sandbox: None,
-        pool: BlockingPool::for_git(),
+        pool: BlockingPools::default().git,
         stop: CancellationToken::new(),
     });
     let other = other.await.unwrap();

@@ -187,7 +187,8 @@ async fn a_write_is_judged_when_those_before_it_have_happened() {
 #[tokio::test]
 async fn a_write_that_does_not_get_the_lock_in_its_time_says_that_it_waited() {
     let mut folder = AgentFolder::new(PermissionMode::AcceptEdits, [write("f", "x")]);
-    let operations = ConcurrencyLimit::new(8).with_call_limit(Some(Duration::from_millis(20)));
+    let operations = ConcurrencyLimit::new(8, BlockingPools::default())
+        .with_call_limit(Some(Duration::from_millis(20)));
     let _guard = operations.file_lock().hold().await;
     folder.bench.agent.setup.concurrency = operations;
     folder.run(async |_| ()).await;

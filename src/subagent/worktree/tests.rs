@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::budget::{Budget, Limits};
 use crate::disk::testing::git as run_git;
-use crate::exec::BlockingPool;
+use crate::exec::BlockingPools;
 use crate::protocol::{EventQueue, Span, ToolUseId};
 use crate::tool::{BuiltinSettings, FileLock, ToolContext, ToolRegistry, builtin};
 
@@ -68,7 +68,7 @@ impl GitFixture {
             env: self.env.clone(),
             secrets: ["MY_KEY".to_owned()].into(),
             sandbox: None,
-            pool: BlockingPool::for_git(),
+            pool: BlockingPools::default().git,
             stop: CancellationToken::new(),
         }
     }
@@ -431,7 +431,7 @@ async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_i
             read_only: None,
             approved_content: None,
             file_guard: Some(FileLock::default().hold().await),
-            files: BlockingPool::for_files(),
+            files: BlockingPools::default().files,
         };
         prepared.run(cx).await
     };

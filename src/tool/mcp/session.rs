@@ -17,7 +17,7 @@ use super::http::HttpSource;
 use super::pool::ServerPool;
 use super::server_set::ServerSet;
 use crate::budget::{Budget, Limits};
-use crate::exec::{BlockingPool, StartDirs};
+use crate::exec::{BlockingPools, StartDirs};
 use crate::protocol::{
     Access, EnvOverlay, EventQueue, McpSelection, McpServer, McpState, McpStatus, Redactor,
     SharedPeer, Span, ToolUseId,
@@ -238,7 +238,7 @@ impl Mcp {
             read_only: None,
             approved_content: None,
             file_guard: None,
-            files: BlockingPool::for_files(),
+            files: BlockingPools::default().files,
         }
     }
 
