@@ -293,6 +293,11 @@ impl LocalHost {
         tokio::task::spawn_blocking(write).await.map_err(|error| error.to_string())?
     }
 
+    async fn session_name(&self, session: SessionId) -> Option<String> {
+        let store = self.store.clone();
+        tokio::task::spawn_blocking(move || store.name(session)).await.ok()?
+    }
+
     /// Names a session, or takes its name away.
     async fn rename(&self, session: SessionId, name: &str) -> Result<Option<String>, String> {
         let (store, name) = (self.store.clone(), name.to_owned());
@@ -451,7 +456,7 @@ impl ScreenHost for LocalHost {
             HostRequest::Export { session, path, result } => {
                 *result = self.export(*session, path).await;
             }
-            HostRequest::SessionName { session, name } => *name = self.store.name(*session),
+            HostRequest::SessionName { session, name } => *name = self.session_name(*session).await,
             HostRequest::Rename { session, name, result } => {
                 *result = self.rename(*session, name).await;
             }
