@@ -3,7 +3,8 @@
 //! There is no index: the files are searched as they are, newest first, on several threads. A line that
 //! has a word somewhere is then read, so that only what the user or the model has written counts.
 
-use std::fs;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -49,9 +50,8 @@ impl SessionSearch {
                 cut.store(true, Ordering::Relaxed);
                 return None;
             }
-            let bytes = fs::read(store.transcript(id)).ok()?;
-            let is_here = cwd.is_none_or(|cwd| is_session_of(&bytes, cwd));
-            (is_here && words.iter().all(|word| word.is_in(&bytes))).then_some(id)
+            let bytes = read_if_of(&store.transcript(id), cwd).ok()??;
+            words.iter().all(|word| word.is_in(&bytes)).then_some(id)
         });
         SessionHits { ids, cut: cut.into_inner() }
     }
@@ -103,14 +103,27 @@ impl Word {
     }
 }
 
-/// Whether the first line of a file is of a session with this working directory.
-fn is_session_of(file: &[u8], cwd: &Path) -> bool {
-    let first = file.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    matches!(Record::parse(first), Ok(Record::Session(header)) if lossy_path::is_same(&header.cwd, cwd))
+/// Reads the file of a session; with `cwd`, only if it is of that working directory, which its
+/// first line says.
+fn read_if_of(path: &Path, cwd: Option<&Path>) -> io::Result<Option<Vec<u8>>> {
+    let mut file = BufReader::new(File::open(path)?);
+    let mut bytes = Vec::new();
+    file.read_until(b'\n', &mut bytes)?;
+    let is_here = cwd.is_none_or(|cwd| {
+        matches!(Record::parse(&bytes), Ok(Record::Session(header)) if lossy_path::is_same(&header.cwd, cwd))
+    });
+    if !is_here {
+        return Ok(None);
+    }
+    file.read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
     use super::*;
     use crate::protocol::{Message, SessionId};
     use crate::session::NewSession;
@@ -149,6 +162,25 @@ mod tests {
             assert_eq!(found(None, outside), [], "{outside}");
         }
         assert_eq!(found(None, " "), []);
+    }
+
+    #[tokio::test]
+    async fn of_a_session_elsewhere_only_the_first_line_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SessionStore::new(folder.path());
+        let file = store.transcript(stored(&store, "/site", "login page").await);
+        let header = fs::read_to_string(&file).unwrap().lines().next().unwrap().to_owned();
+        // In its place, a pipe that knows how far it was read.
+        fs::remove_file(&file).unwrap();
+        nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let writer = std::thread::spawn(move || {
+            let mut pipe = File::options().write(true).open(&file).unwrap();
+            pipe.write_all(format!("{header}\n").as_bytes()).unwrap();
+            pipe.write_all(&vec![b'x'; 1 << 20])
+        });
+        let hits = SessionSearch::default().run(&store, Some(Path::new("/shop")), "login");
+        assert_eq!(hits.ids, []);
+        assert_eq!(writer.join().unwrap().unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 
     #[tokio::test]
