@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
+use serde_json::Value;
 use tokio::sync::OwnedMutexGuard;
 use tracing::{Level, enabled};
 
@@ -26,7 +27,7 @@ use super::run::AgentRun;
 use super::state::Agent;
 use super::time_limit::{TimeLimit, cancelled_error, with_time_limit};
 use crate::budget::BudgetExhausted;
-use crate::permission::{Approval, Call, GateDecision, HookAdvice, Verdict};
+use crate::permission::{Approval, Call, GateDecision, HookAdvice, QuestionDraft, Verdict};
 use crate::protocol::{Access, ContentBlock, Denial, EventKind, Failure, HookEvent, ReadOnly};
 use crate::tool::{
     ContentHash, Conversation, Preview, SoftKind, ToolContext, ToolError, ToolOutcome,
@@ -56,10 +57,18 @@ struct CallPermission {
     asked_guard: Option<OwnedMutexGuard<()>>,
 }
 
+/// The answer to a question about a call.
+struct AskedAnswer {
+    verdict: Verdict,
+    /// The hash of the content that the question was about.
+    content: Option<ContentHash>,
+    /// Keeps the next question about the same file from opening.
+    guard: Option<OwnedMutexGuard<()>>,
+}
+
 impl Agent {
     /// Runs all calls at once, as many as the budget allows; those that change files keep their
-    /// places. A fatal error in one cancels the
-    /// others; each still gets its result.
+    /// places. A fatal error in one cancels the others; each still gets its result.
     pub(super) async fn dispatch(
         &self,
         calls: Vec<ContentBlock>,
@@ -246,8 +255,7 @@ impl Agent {
         feedback: &HookFeedback,
         at: CallContext<'_>,
     ) -> Result<(ValidCall, CallPermission), ToolError> {
-        let CallContext { run, cancel, .. } = at;
-        if cancel.is_cancelled() {
+        if at.cancel.is_cancelled() {
             return Err(cancelled_error());
         }
         let request = self.gate_call(&valid, &feedback.advice);
@@ -257,65 +265,86 @@ impl Agent {
             GateDecision::Ask(draft) => draft,
         };
         // The wait does not count as the agent's time.
-        let pause = run.budget.pause();
-        let (mut preview, mut asked_guard) = (Preview::default(), None);
+        let pause = at.run.budget.pause();
+        let answer = self.ask_about(&valid, &request, &draft, at).await?;
+        drop(pause);
+        let AskedAnswer { verdict, content: asked_content, guard: asked_guard } = answer;
+        let by_answer = true;
+        match verdict {
+            Verdict::Allowed => {
+                Ok((valid, CallPermission { asked_guard, ..CallPermission::default() }))
+            }
+            Verdict::Approved(approval) => {
+                let approval = Some(approval);
+                Ok((valid, CallPermission { approval, asked_content, by_answer, asked_guard }))
+            }
+            Verdict::Changed { input, asked } => {
+                let access = valid.access.clone();
+                let (valid, approval) = self.accept_changed(valid, input, &asked, feedback)?;
+                let asked_content = asked_content.filter(|_| valid.access == access);
+                Ok((valid, CallPermission { approval, asked_content, by_answer, asked_guard }))
+            }
+            Verdict::Cancelled => Err(cancelled_error()),
+            Verdict::Denied(denial) => Err(ToolError::denied(denial)),
+        }
+    }
+
+    /// Has the hooks, or else the user, answer whether a call may run.
+    async fn ask_about(
+        &self,
+        valid: &ValidCall,
+        request: &Call<'_>,
+        draft: &QuestionDraft,
+        at: CallContext<'_>,
+    ) -> Result<AskedAnswer, ToolError> {
+        let (mut preview, mut guard) = (Preview::default(), None);
         let by_hook = async {
-            if let Some(verdict) = self.before_question(&valid, &draft, at).await {
+            if let Some(verdict) = self.before_question(valid, draft, at).await {
                 return Some(verdict);
             }
             // An earlier question may change this file first.
             if let Access::Write { paths } = &valid.access
                 && let Some(file) = paths.first()
             {
-                asked_guard = Some(run.asked_files.hold(file).await);
+                guard = Some(at.run.asked_files.hold(file).await);
             }
-            self.notify_question(&valid, run);
+            self.notify_question(valid, at.run);
             preview = valid.prepared.preview(&valid.access).await;
             None
         };
         let by_hook = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(cancelled_error()),
+            () = at.cancel.cancelled() => return Err(cancelled_error()),
             verdict = by_hook => verdict,
         };
         let verdict = match by_hook {
             Some(verdict) => verdict,
-            None => self.setup.gate.ask(&request, preview.text, cancel).await,
+            None => self.setup.gate.ask(request, preview.text, at.cancel).await,
         };
-        drop(pause);
-        let permission = CallPermission { asked_guard, ..CallPermission::default() };
-        let asked_content = preview.content;
-        match verdict {
-            Verdict::Allowed => Ok((valid, permission)),
-            Verdict::Approved(approval) => Ok((
-                valid,
-                CallPermission {
-                    approval: Some(approval),
-                    asked_content,
-                    by_answer: true,
-                    ..permission
-                },
-            )),
-            Verdict::Changed { input, asked } => {
-                let access = valid.access.clone();
-                let why = "It was allowed with a changed input, which is invalid: ";
-                let changed = valid.renew(Some(input), why)?;
-                let request = self.gate_call(&changed, &feedback.advice);
-                let approval = match self.setup.gate.decide(&request) {
-                    GateDecision::Allow(_) => None,
-                    GateDecision::Ask(draft) => Some(draft.approval()),
-                    GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
-                };
-                if approval.as_ref().is_some_and(|approval| !asked.agrees_with(approval)) {
-                    return Err(self.moved(&request));
-                }
-                let asked_content = asked_content.filter(|_| changed.access == access);
-                let permission = CallPermission { by_answer: true, ..permission };
-                Ok((changed, CallPermission { approval, asked_content, ..permission }))
-            }
-            Verdict::Cancelled => Err(cancelled_error()),
-            Verdict::Denied(denial) => Err(ToolError::denied(denial)),
+        Ok(AskedAnswer { verdict, content: preview.content, guard })
+    }
+
+    /// Prepares a call that was allowed with another input, and decides on it: it needs no other
+    /// approval than the one that was `asked` for. Returns it with what was approved.
+    fn accept_changed(
+        &self,
+        valid: ValidCall,
+        input: Value,
+        asked: &Approval,
+        feedback: &HookFeedback,
+    ) -> Result<(ValidCall, Option<Approval>), ToolError> {
+        let why = "It was allowed with a changed input, which is invalid: ";
+        let changed = valid.renew(Some(input), why)?;
+        let request = self.gate_call(&changed, &feedback.advice);
+        let approval = match self.setup.gate.decide(&request) {
+            GateDecision::Allow(_) => None,
+            GateDecision::Ask(draft) => Some(draft.approval()),
+            GateDecision::Deny(denial) => return Err(ToolError::denied(denial)),
+        };
+        if approval.as_ref().is_some_and(|approval| !asked.agrees_with(approval)) {
+            return Err(self.moved(&request));
         }
+        Ok((changed, approval))
     }
 
     /// Decides on a permitted call again after its waits for an answer and for a permit: rules and
