@@ -131,7 +131,7 @@ impl Agent {
         }
         run.compacted = true;
         if !self.saves_room(&self.messages_beside_summary()) {
-            // What cannot help is not worth a line in each turn.
+            // Otherwise, each turn of a full conversation would report it.
             if by_hand {
                 let why = "a summary would be no shorter".to_owned();
                 tell(CompactionState::Failed { why });

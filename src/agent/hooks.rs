@@ -276,15 +276,16 @@ impl Agent {
         };
         let why = output.block.filter(|_| output.stop.is_none())?;
         if run.hook_continuations == MAX_HOOK_CONTINUATIONS {
-            let text =
-                format!("hooks made it continue {MAX_HOOK_CONTINUATIONS} times: stopping now");
+            let text = format!(
+                "hooks asked the agent to continue {MAX_HOOK_CONTINUATIONS} times: it stops now"
+            );
             run.events.notice(NoticeLevel::Warning, text);
             return None;
         }
         run.hook_continuations += 1;
         self.end_unreported = true;
         let line = why.lines().next().unwrap_or_default();
-        run.events.notice(NoticeLevel::Info, format!("a hook makes it continue: {line}"));
+        run.events.notice(NoticeLevel::Info, format!("a hook asked the agent to continue: {line}"));
         Some(format!("[A user hook wants you to continue: {why}]"))
     }
 

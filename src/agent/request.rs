@@ -145,8 +145,8 @@ impl Agent {
             let received = self.consume(stream, &mut attempt, ask.is_visible(), run).await;
             drop(permit);
             if run.cancel.is_cancelled() {
-                // Who stops a thousand agents closes all of their streams before the first of them
-                // writes down how far it came.
+                // When many agents are stopped, let all of their streams close before the first
+                // of them writes how far it came.
                 self.setup.concurrency.wait_for_ending().await;
             }
             let (model, partial) = self.settle(attempt, run).await;

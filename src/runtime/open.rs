@@ -102,7 +102,7 @@ impl Runtime {
         let store = self.parts.store.clone();
         tokio::task::spawn_blocking(move || {
             if let Some(Err(error)) = store.map(|store| store.sync()) {
-                tracing::warn!(%error, "the session could not be put onto the disk");
+                tracing::warn!(%error, "cannot sync the session to disk");
             }
         })
     }

@@ -175,7 +175,7 @@ impl Runtime {
         // No agent is left to call them.
         self.parts.agents.mcp.end().await;
         if self.sync().await.is_err() {
-            tracing::error!("putting the session onto the disk failed inside");
+            tracing::error!("cannot sync the session to disk: its task failed");
         }
     }
 

@@ -116,7 +116,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             open_session(model, history, was.is_some_and(|was| was != id));
             model.session.earlier_prompts = earlier;
             if std::mem::take(&mut model.session.read_only) && forked {
-                model.say("this is a copy now · the session itself goes on in the other caliban");
+                model.say("this is a copy now · the original stays open in the other caliban");
             }
         }
         EventKind::SessionReadOnly => model.session.read_only = true,

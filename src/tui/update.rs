@@ -140,7 +140,7 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
     }
     model.notice.take_if(|notice| notice.cause == NoticeCause::LastKey);
     let which = interrupt_key(key);
-    // Whoever does something else in between does not mean to quit.
+    // A user who does something else in between does not mean to quit.
     let eof = model.keymap.action(KeyContext::Prompt, key) == Some(Action::DeleteOrQuit);
     if which != Some(InterruptKey::Interrupt) && !eof {
         model.disarm_quit();
@@ -298,7 +298,7 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         HostRequest::Page(about, lines) => page::fill(model, about.title(), lines),
         HostRequest::Memory(files) => picker::fill(model, PickerRows::Memory(files)),
         HostRequest::EditFile { path, result: Ok(()) } => {
-            model.say(format!("{} counts from the next prompt on", printable_path(&path)));
+            model.say(format!("{} takes effect with the next prompt", printable_path(&path)));
         }
         HostRequest::EditFile { result: Err(problem), .. } => model.say(problem),
         HostRequest::Sessions { everywhere, most, sessions } => {

@@ -69,7 +69,7 @@ async fn instructions_are_edited_in_the_editor_and_read_with_the_next_prompt() {
     send(&screen, "/memory ");
     screen.wait_for("new: instructions for this project");
     screen.keys(ENTER);
-    screen.wait_for("counts from the next prompt on");
+    screen.wait_for("takes effect with the next prompt");
     send(&screen, "PARENT-1 go");
     screen.wait_for(DONE);
     let request = scene.server.requests()[0].body.to_string();
