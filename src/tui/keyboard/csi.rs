@@ -22,7 +22,7 @@ pub(super) enum DecodeResult {
 
 /// The markers around a paste.
 pub(super) const PASTE_BEGIN: &[u8] = b"\x1b[200~";
-const PASTE_END: &[u8] = b"\x1b[201~";
+pub(super) const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// Whether a paste ends in these bytes, of which the first `known` were checked before.
 pub(super) fn holds_paste_end(bytes: &[u8], known: usize) -> bool {

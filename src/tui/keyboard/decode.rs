@@ -7,6 +7,7 @@ use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers};
 use tokio::time::Instant;
 
 use super::csi::{self, DecodeResult};
+use crate::tui::composer::paste::MAX_PASTED;
 use crate::tui::theme::Ground;
 
 /// Bytes per read.
@@ -25,6 +26,13 @@ const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(100);
 /// The same for the answer to [`ASK_GROUND`](crate::tui::terminal::ASK_GROUND): late pieces of it
 /// must not pass as keys.
 const GROUND_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// How long a paste may pause. Its end may never arrive, and until then no key is one: what has
+/// arrived is then inserted, and a key alone ends the paste.
+const PASTE_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The most bytes of a paste that are kept: more than any text field accepts.
+const MAX_PASTE_BYTES: usize = csi::PASTE_BEGIN.len() + MAX_PASTED + 1;
 
 /// The most bytes of that answer. What is longer is none, but keys that the user presses meanwhile.
 const MAX_GROUND_BYTES: usize = 64;
@@ -48,16 +56,22 @@ pub struct PendingInput {
     bytes: Vec<u8>,
     /// When the last bytes arrived.
     read_at: Option<Instant>,
+    /// Whether an unfinished paste has paused for so long that what had arrived of it was taken.
+    stalled: bool,
 }
 
 impl PendingInput {
     /// Adds bytes that were read at a time.
     pub fn push(&mut self, bytes: &[u8], at: Instant) {
+        if std::mem::take(&mut self.stalled) && is_no_paste(bytes) {
+            self.bytes.clear();
+        }
         let before = self.bytes.len();
         self.read_at = Some(at);
         self.bytes.extend_from_slice(bytes);
         // Search only the new bytes for the end of a long paste.
         if self.is_paste() && !csi::holds_paste_end(&self.bytes, before) {
+            self.bound_paste();
             return;
         }
         let mut from = 0;
@@ -87,13 +101,13 @@ impl PendingInput {
         self.events.pop_front()
     }
 
-    /// When to stop waiting for the rest of a sequence, if there is an unfinished one. A paste has no
-    /// such time: its end always comes.
+    /// When to stop waiting for the rest of a sequence, if there is an unfinished one.
     pub fn deadline(&self) -> Option<Instant> {
         let timeout = match self.bytes[..] {
             [] => return None,
             [ESC] | [ESC, ESC] => ESC_TIMEOUT,
-            _ if self.is_paste() => return None,
+            _ if self.stalled => return None,
+            _ if self.is_paste() => PASTE_TIMEOUT,
             _ if self.is_ground() => GROUND_TIMEOUT,
             _ => SEQUENCE_TIMEOUT,
         };
@@ -104,6 +118,26 @@ impl PendingInput {
         self.bytes.starts_with(csi::PASTE_BEGIN)
     }
 
+    /// Drops the middle of an unfinished paste that is longer than any text field accepts. The last
+    /// bytes may be the start of its end.
+    fn bound_paste(&mut self) {
+        let tail = self.bytes.len().saturating_sub(csi::PASTE_END.len() - 1);
+        if tail > MAX_PASTE_BYTES {
+            self.bytes.drain(MAX_PASTE_BYTES..tail);
+        }
+    }
+
+    /// Takes what has arrived of an unfinished paste. What follows belongs to it, unless a key ends it.
+    fn take_stalled_paste(&mut self) {
+        let text = String::from_utf8_lossy(&self.bytes[csi::PASTE_BEGIN.len()..]).into_owned();
+        if !text.is_empty() {
+            self.events.push_back(Input::Event(Event::Paste(text)));
+        }
+        self.bytes.truncate(csi::PASTE_BEGIN.len());
+        self.bytes.shrink_to(READ_SIZE);
+        self.stalled = true;
+    }
+
     /// Whether the bytes are, or may become, the answer with the background's colour.
     fn is_ground(&self) -> bool {
         self.bytes.starts_with(GROUND_BEGIN) && self.bytes.len() <= MAX_GROUND_BYTES
@@ -111,10 +145,13 @@ impl PendingInput {
     }
 
     /// Stops waiting for the rest of a sequence once its deadline has passed: an ESC is the key, an ESC
-    /// and a character are a key with Alt, anything else is dropped.
+    /// and a character are a key with Alt, a paste is what has arrived of it, anything else is dropped.
     pub fn expire(&mut self, now: Instant) {
         if self.deadline().is_none_or(|deadline| now < deadline) {
             return;
+        }
+        if self.is_paste() {
+            return self.take_stalled_paste();
         }
         match self.bytes[..] {
             [ESC] | [ESC, ESC] => {
@@ -129,6 +166,13 @@ impl PendingInput {
         }
         self.bytes.clear();
     }
+}
+
+/// Whether bytes that arrive after a pause in a paste do not belong to it: one key alone, or a
+/// sequence, which terminals take out of pasted text. The rest of a paste arrives in larger pieces.
+fn is_no_paste(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[ESC])
+        || matches!(decode_first(bytes), DecodeResult::Event(count, _) if count == bytes.len())
 }
 
 /// Creates the event of a key press.

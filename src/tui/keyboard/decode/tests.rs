@@ -161,7 +161,7 @@ fn a_late_or_endless_answer_about_the_background_types_nothing() {
 }
 
 #[test]
-fn a_sequence_that_never_ends_is_given_up_and_a_paste_is_not() {
+fn a_sequence_that_never_ends_is_given_up() {
     let mut typed = PendingInput::default();
     let now = Instant::now();
     typed.push(b"\x1b[1;", now);
@@ -172,10 +172,74 @@ fn a_sequence_that_never_ends_is_given_up_and_a_paste_is_not() {
     typed.expire(now + SEQUENCE_TIMEOUT);
     assert_eq!(drain(&mut typed), [key(KeyCode::Char('P'), KeyModifiers::ALT)]);
     assert_eq!(typed.deadline(), None);
+}
+
+/// Input that contains the first part of a paste, with nothing after it for as long as that may take.
+fn stalled_paste(now: Instant) -> PendingInput {
+    let mut typed = PendingInput::default();
     typed.push(b"\x1b[200~half", now);
+    typed.expire(now + PASTE_TIMEOUT / 2);
+    assert_eq!(drain(&mut typed), []);
+    assert_eq!(typed.deadline(), Some(now + PASTE_TIMEOUT));
+    typed.expire(now + PASTE_TIMEOUT);
+    assert_eq!(drain(&mut typed), [Event::Paste("half".to_owned())]);
     assert_eq!(typed.deadline(), None);
-    typed.push(b" more\x1b[201~", now);
-    assert_eq!(drain(&mut typed), [Event::Paste("half more".to_owned())]);
+    typed
+}
+
+#[test]
+fn a_key_after_a_paste_without_an_end_is_a_key() {
+    let control_c = key(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    for (bytes, event) in [
+        (&b"\x03"[..], control_c.clone()),
+        (b"\x1b[99;5u", control_c),
+        (b"\x1b", key(KeyCode::Esc, KeyModifiers::NONE)),
+        (b"\x1b[A", key(KeyCode::Up, KeyModifiers::NONE)),
+        ("ä".as_bytes(), character('ä')),
+    ] {
+        let now = Instant::now();
+        let mut typed = stalled_paste(now);
+        typed.push(bytes, now);
+        typed.expire(now + ESC_TIMEOUT);
+        typed.push(b"ab", now);
+        let expected = [vec![event], letters("ab")].concat();
+        assert_eq!(drain(&mut typed), expected, "{bytes:?}");
+    }
+}
+
+#[test]
+fn the_rest_of_a_paste_that_stalled_is_no_keys() {
+    let now = Instant::now();
+    let mut typed = stalled_paste(now);
+    typed.push(b" more\r1\r", now);
+    assert_eq!(drain(&mut typed), []);
+    typed.push(b"y\x1b[201~x", now);
+    let expected = [vec![Event::Paste(" more\r1\ry".to_owned())], letters("x")].concat();
+    assert_eq!(drain(&mut typed), expected);
+    // The part before the pause was all of it.
+    let mut typed = stalled_paste(now);
+    typed.push(b"\x1b[201~x", now);
+    assert_eq!(drain(&mut typed), letters("x"));
+}
+
+#[test]
+fn a_paste_without_an_end_takes_no_more_memory_than_a_text_field_accepts() {
+    let now = Instant::now();
+    let mut typed = PendingInput::default();
+    typed.push(b"\x1b[200~", now);
+    let chunk = [b'x'; 1 << 20];
+    for _ in 0..40 {
+        typed.push(&chunk, now);
+    }
+    let kept = typed.bytes.len();
+    assert!(kept < MAX_PASTED + 100, "{kept} bytes");
+    // The end may arrive in pieces.
+    typed.push(b"\x1b[20", now);
+    typed.push(b"1~y", now);
+    let events = drain(&mut typed);
+    let [Event::Paste(text), rest] = &events[..] else { panic!("{} events", events.len()) };
+    assert!(text.len() > MAX_PASTED, "text fields refuse it");
+    assert_eq!(*rest, character('y'));
 }
 
 #[test]
