@@ -10,7 +10,7 @@ use super::name;
 use super::record::{AgentHeader, MessageRecord, Record, SessionHeader};
 use super::writer::reverse_lines;
 use crate::protocol::{
-    AgentId, ChildMeta, ContentBlock, Cost, Message, Role, RunOutcome, SessionId, Usage, lossy_path,
+    AgentId, ChildMeta, ContentBlock, Cost, Message, Role, RunOutcome, SessionId, lossy_path,
 };
 
 /// Maximum number of lines to search for the first prompt.
@@ -163,31 +163,29 @@ pub fn total_size(dir: &Path) -> u64 {
 pub fn session_cost(dir: &Path) -> Cost {
     let files = agent_files(dir).into_iter().chain([dir.join("transcript.jsonl")]);
     let mut sum = Cost::default();
-    for (_, cost) in files.filter_map(|path| total_spent(&path).ok()) {
+    for cost in files.filter_map(|path| agent_cost(&path).ok()) {
         sum += cost;
     }
     sum
 }
 
 /// Returns the cost of one agent's requests in all of its runs, without agents below it.
-pub fn total_spent(path: &Path) -> io::Result<(Usage, Cost)> {
-    /// The cost fields of a line, so that whole messages need not be parsed.
+pub fn agent_cost(path: &Path) -> io::Result<Cost> {
+    /// The cost of a line, so that whole messages need not be parsed.
     #[derive(serde::Deserialize)]
-    struct SpentLine {
-        usage: Option<Usage>,
+    struct CostLine {
         cost: Option<Cost>,
     }
     let mut lines = BufReader::new(File::open(path)?);
     let mut line = Vec::new();
-    let (mut usage, mut cost) = (Usage::default(), Cost::default());
+    let mut cost = Cost::default();
     while lines.read_until(b'\n', &mut line)? > 0 {
-        if let Ok(line) = serde_json::from_slice::<SpentLine>(&line) {
-            usage += line.usage.unwrap_or_default();
+        if let Ok(line) = serde_json::from_slice::<CostLine>(&line) {
             cost += line.cost.unwrap_or_default();
         }
         line.clear();
     }
-    Ok((usage, cost))
+    Ok(cost)
 }
 
 /// Returns the ids of a session's sub-agents, from their file names.

@@ -218,8 +218,9 @@ pub(super) fn missing_results<'a>(
 ) -> impl Fn(&ToolUseId) -> ContentBlock + 'a {
     move |call| {
         // Two agents may have calls of the same id.
-        let own = |agent: &&AgentSummary| agent.meta.path.parent().as_ref() == Some(path);
-        let started = agents.iter().filter(own).rfind(|agent| agent.meta.tool_use_id == *call);
+        let started = agents.iter().rfind(|agent| {
+            agent.meta.tool_use_id == *call && agent.meta.path.parent().as_ref() == Some(path)
+        });
         let Some(AgentCallResult { text, is_error, details }) = started.and_then(end_as_result)
         else {
             return interrupted_result(call);

@@ -1,5 +1,6 @@
 //! The folder of all sessions: creates, resumes and removes them. Everything here blocks on the disk.
 
+use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -157,16 +158,7 @@ impl SessionStore {
             _ => writing(source),
         })?;
         requests::book_leftovers(&dir, &path, &mut tail).map_err(writing)?;
-        // Children first: the end of one is the result of a call of its parent.
-        let known = list::summarize_agents(&dir);
-        for agent in known.iter().rev().filter(|agent| agent.end.is_none()) {
-            match self.mark_interrupted(&dir, agent, &known, end_as_result) {
-                // It works in this process, which has lost only its main agent.
-                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
-                ended => ended.map_err(writing)?,
-            }
-        }
-        let agents = list::summarize_agents(&dir);
+        let agents = self.end_interrupted(&dir, end_as_result).map_err(writing)?;
         let root = AgentPath::root();
         let unanswered = missing_results(&agents, &root, end_as_result);
         let mut replay = Replay::for_main(&agents);
@@ -425,23 +417,44 @@ impl SessionStore {
         Ok(FileJournal::new(&dir, path, (lines, count), self.unsynced.clone()))
     }
 
-    /// Marks a sub-agent that was cut off as interrupted, so that nothing takes it for running.
+    /// Marks the sub-agents that were cut off as interrupted, and returns all sub-agents.
+    fn end_interrupted(
+        &self,
+        dir: &Path,
+        end_as_result: &EndAsResult<'_>,
+    ) -> io::Result<Vec<AgentSummary>> {
+        let mut agents = list::summarize_agents(dir);
+        let costs = interrupted_costs(dir, &agents);
+        // Children first: the end of one is the result of a call of its parent.
+        for at in (0..agents.len()).rev() {
+            let Some(cost) = costs.get(&agents[at].meta.path) else { continue };
+            match self.mark_interrupted(dir, &agents, at, *cost, end_as_result) {
+                Ok(ended) => agents[at] = ended,
+                // It works in this process, which has lost only its main agent.
+                Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(agents)
+    }
+
+    /// Marks the sub-agent at this index as interrupted, so that nothing takes it for running.
+    /// Agents below it have an end by now.
     fn mark_interrupted(
         &self,
         dir: &Path,
-        agent: &AgentSummary,
-        known: &[AgentSummary],
+        agents: &[AgentSummary],
+        at: usize,
+        cost: Cost,
         end_as_result: &EndAsResult<'_>,
-    ) -> io::Result<()> {
+    ) -> io::Result<AgentSummary> {
+        let agent = &agents[at];
         let path = agent_file(dir, agent.meta.id, "jsonl");
         let (mut tail, _) = writer::open(&path, true)?;
-        // Agents below it have an end by now.
-        let agents = list::summarize_agents(dir);
-        let unanswered = missing_results(&agents, &agent.meta.path, end_as_result);
+        let unanswered = missing_results(agents, &agent.meta.path, end_as_result);
         let transcript = Transcript::read(&path, unanswered)?;
         let n = append_missing(&mut tail, &transcript)?;
         let took = agent.last.duration_since(agent.started);
-        let (_, cost) = spent_within(dir, known, &agent.meta.path);
         let outcome = RunOutcome {
             end: RunEnd::Interrupted,
             api_error: None,
@@ -453,10 +466,11 @@ impl SessionStore {
             cost,
             took: Duration::try_from(took).unwrap_or_default(),
         };
-        let end = Record::End { at: Timestamp::now(), n, outcome };
+        let last = Timestamp::now();
+        let end = Record::End { at: last, n, outcome: outcome.clone() };
         tail.append(&end.to_line()?)?;
         self.unsynced.add(&path);
-        Ok(())
+        Ok(AgentSummary { end: Some(outcome), last, messages: n, ..agent.clone() })
     }
 }
 
@@ -464,16 +478,25 @@ fn transcript_file(dir: &Path) -> PathBuf {
     dir.join("transcript.jsonl")
 }
 
-/// Returns usage and cost of the agent at `path` and all below it, in all of their runs. Each dollar is in one file.
-fn spent_within(dir: &Path, agents: &[AgentSummary], path: &AgentPath) -> (Usage, Cost) {
-    let within = agents.iter().filter(|agent| agent.meta.path.is_within(path));
-    within.fold(Default::default(), |(mut usage, mut cost), agent| {
+/// Returns the cost of each agent without an end and all below it, in all of their runs. Each dollar
+/// is in one file.
+fn interrupted_costs(dir: &Path, agents: &[AgentSummary]) -> HashMap<AgentPath, Cost> {
+    let interrupted = agents.iter().filter(|agent| agent.end.is_none());
+    let mut costs: HashMap<_, _> =
+        interrupted.map(|agent| (agent.meta.path.clone(), Cost::default())).collect();
+    for AgentSummary { meta, .. } in agents {
+        let from_here_up = std::iter::successors(Some(meta.path.clone()), AgentPath::parent);
+        let above: Vec<_> = from_here_up.filter(|path| costs.contains_key(path)).collect();
+        if above.is_empty() {
+            continue;
+        }
         // An unreadable file has no data about its agent either.
-        let spent = list::total_spent(&agent_file(dir, agent.meta.id, "jsonl")).unwrap_or_default();
-        usage += spent.0;
-        cost += spent.1;
-        (usage, cost)
-    })
+        let cost = list::agent_cost(&agent_file(dir, meta.id, "jsonl")).unwrap_or_default();
+        for path in above {
+            *costs.entry(path).or_default() += cost;
+        }
+    }
+    costs
 }
 
 /// Returns the agents that the one at `path` has started and whose last end is not in its conversation.

@@ -439,3 +439,42 @@ async fn an_agent_killed_during_a_call_has_not_asked_its_model_again() {
     };
     assert_eq!([in_call, asking].map(last_turn), ["turn 1", "turn 2"]);
 }
+
+/// Returns how often this thread has read from files.
+#[cfg(target_os = "linux")]
+fn read_count() -> u64 {
+    let counters = fs::read_to_string("/proc/thread-self/io").unwrap();
+    let reads = counters.lines().find_map(|line| line.strip_prefix("syscr: ")).unwrap();
+    reads.parse().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn resuming_reads_ten_times_as_much_after_ten_times_as_many_agents_were_cut_off() {
+    let reads = async |agents: usize| {
+        let bench = StoreFixture::new();
+        let (id, journal) = bench.create();
+        journal.append(&Message::user_text("go"), None).await.unwrap();
+        let mut path = AgentPath::root();
+        for number in 0..agents {
+            let agent = AgentId::generate();
+            // Each has one agent below it.
+            path = if number % 2 == 0 { AgentPath::root() } else { path }.child(agent);
+            let meta = ChildMeta { path: path.clone(), ..child(agent, "c1") };
+            let journal = journal.child(meta);
+            journal.append(&Message::user_text("look"), None).await.unwrap();
+        }
+        drop(journal);
+        let before = read_count();
+        let opened = bench.open(id);
+        let reads = read_count() - before;
+        assert_eq!(opened.agents, bench.store.agents(id));
+        let is_interrupted = |agent: &AgentSummary| {
+            agent.end.as_ref().is_some_and(|outcome| outcome.end == RunEnd::Interrupted)
+        };
+        assert!(opened.agents.iter().all(is_interrupted));
+        reads
+    };
+    let (few, many) = (reads(10).await, reads(100).await);
+    assert!(many < 12 * few, "{few} reads, then {many}");
+}
