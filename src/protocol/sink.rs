@@ -1,8 +1,8 @@
 //! The path of events from agents to the front end.
 //!
 //! A sink carries its agent's path, so a child's events need no forwarding: they go straight into
-//! the queue. Text deltas merge while they wait, so the queue holds no more than the text itself
-//! plus one entry per change of state.
+//! the queue. Text deltas merge while they wait, and so do positions in the queue for a slot, so the
+//! queue holds no more than the text itself plus one entry per change of state.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -139,9 +139,15 @@ impl EventQueue {
     }
 }
 
-/// Appends `next` to `last` when both are pieces of the same text.
+/// Appends `next` to `last` when both are pieces of the same text, and replaces `last` when only the
+/// newest of both matters.
 fn merge(last: &mut EventKind, next: &EventKind) -> bool {
     match (last, next) {
+        // Each agent that starts moves all others up in the queue.
+        (EventKind::Queued { place }, EventKind::Queued { place: newest }) => {
+            *place = *newest;
+            true
+        }
         (EventKind::TextDelta { text }, EventKind::TextDelta { text: more })
         | (EventKind::ThinkingDelta { text }, EventKind::ThinkingDelta { text: more })
         | (EventKind::ShellOutput { text }, EventKind::ShellOutput { text: more }) => {
@@ -242,5 +248,20 @@ mod tests {
             0
         );
         assert_eq!(kept(EventQueue::unbounded()), 2001, "a screen shows it");
+    }
+
+    #[test]
+    fn an_agent_that_moves_up_in_the_queue_is_in_the_events_once() {
+        let queue = EventQueue::unbounded();
+        let agents: Vec<_> = (0..100).map(|_| queue.sink().child(AgentId::generate())).collect();
+        for moved in 0..agents.len() {
+            for (place, agent) in (1..).zip(&agents[moved..]) {
+                agent.emit(EventKind::Queued { place });
+            }
+        }
+        let mut events = Vec::new();
+        queue.drain_ready(&mut events, usize::MAX);
+        assert_eq!(events.len(), agents.len());
+        assert!(events.iter().all(|event| event.kind == EventKind::Queued { place: 1 }));
     }
 }
