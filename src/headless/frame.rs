@@ -102,6 +102,15 @@ impl Frames {
                 self.open.remove(path);
                 Vec::new()
             }
+            // For the first frame of the next session.
+            EventKind::ModelChanged { model, .. } if path.is_root() => {
+                self.info.model.clone_from(model);
+                Vec::new()
+            }
+            EventKind::ModeChanged { mode } if path.is_root() => {
+                self.info.mode = *mode;
+                Vec::new()
+            }
             EventKind::BlockFinished { message_id, model, block, usage } => {
                 self.open.insert(path.clone(), message_id.clone());
                 self.assistant(path, FrameBlock { message_id, model, block: block.clone(), usage })

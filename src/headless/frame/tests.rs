@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use super::super::info::{LimitsLookup, ModelLimits};
 use super::*;
-use crate::protocol::{AgentId, Denial, PermissionMode, Sender, ViolationKind};
+use crate::protocol::{AgentId, Denial, ModelCause, PermissionMode, Sender, ViolationKind};
 
 /// Frames of an open session, and a constructor of events.
 fn open() -> Frames {
@@ -54,6 +54,29 @@ fn started(background: bool) -> EventKind {
         color: None,
         background,
     }))
+}
+
+#[test]
+fn the_first_frame_of_a_new_session_has_the_current_model_and_mode() {
+    let mut frames = open();
+    let root = AgentPath::root();
+    let changed = EventKind::ModelChanged {
+        provider: "p".to_owned(),
+        model: "other".to_owned(),
+        context_window: None,
+        effort: None,
+        efforts: Vec::new(),
+        cause: ModelCause::Model,
+    };
+    let mode = EventKind::ModeChanged { mode: PermissionMode::Plan };
+    for event in [changed, mode] {
+        assert_eq!(frames_of(&mut frames, &root, event), Vec::<Value>::new());
+    }
+    let id = SessionId::generate();
+    let opened = EventKind::SessionOpened { id, history: Vec::new(), forked: false };
+    let made = frames_of(&mut frames, &root, opened);
+    let init = made.last().unwrap();
+    assert_eq!((&init["model"], &init["permissionMode"]), (&json!("other"), &json!("plan")));
 }
 
 #[test]
