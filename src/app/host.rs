@@ -1,12 +1,12 @@
 //! Fetches what the screen may not access itself: files, definitions, stored sessions, models, an editor.
 
+mod editor;
 pub(super) mod history;
 mod pages;
 mod worktrees;
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -133,13 +133,11 @@ pub(super) struct LocalHost {
     pub status_line: Option<OwnCommand>,
     /// Where choices are kept; absent in the demo.
     pub choices: Option<ChoiceStore>,
+    /// Ends the user's editor.
+    pub closing: CancellationToken,
 }
 
 impl LocalHost {
-    fn temp_dir(&self) -> PathBuf {
-        self.env.non_empty("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
-    }
-
     async fn files(&self, query: &str) -> Vec<String> {
         let (cwd, query) = (self.cwd.clone(), query.to_owned());
         tokio::task::spawn_blocking(move || best_files(&cwd, &query)).await.unwrap_or_default()
@@ -353,51 +351,6 @@ impl LocalHost {
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
     }
 
-    async fn edit_file(&self, path: &Path) -> Result<(), String> {
-        if let Some(folder) = path.parent() {
-            tokio::fs::create_dir_all(folder)
-                .await
-                .map_err(|error| format!("cannot create {}: {error}", printable_path(folder)))?;
-        }
-        self.run_editor(path).await
-    }
-
-    async fn edit(&self, draft: &str) -> Result<String, String> {
-        let file =
-            tempfile::Builder::new().prefix("caliban-").suffix(".md").tempfile_in(self.temp_dir());
-        let file = file.map_err(|error| format!("no file for the editor: {error}"))?;
-        tokio::fs::write(file.path(), format!("{draft}\n"))
-            .await
-            .map_err(|error| error.to_string())?;
-        self.run_editor(file.path())
-            .await
-            .map_err(|error| format!("{error}: the draft is unchanged"))?;
-        let text = tokio::fs::read_to_string(file.path()).await;
-        text.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
-    }
-
-    /// Opens a file in the user's editor and waits for its end.
-    async fn run_editor(&self, file: &Path) -> Result<(), String> {
-        let editor = self.env.non_empty("VISUAL").or_else(|| self.env.non_empty("EDITOR"));
-        let editor = editor.ok_or("no editor: set VISUAL or EDITOR")?;
-        // A project's program with the name of an editor must not run.
-        let env = self.project.without_programs(&child_env(&self.env, 0, &self.secrets));
-        let status = tokio::process::Command::new("/bin/sh")
-            .args(["-c", &format!("{editor} \"$1\""), "sh"])
-            .arg(file)
-            .current_dir(&self.cwd)
-            .env_clear()
-            .envs(env.iter())
-            .stdin(Stdio::inherit())
-            .status()
-            .await
-            .map_err(|error| format!("{editor} could not be started: {error}"))?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(format!("{editor} ended with {status}")),
-        }
-    }
-
     async fn keep(&self, choice: &KeptChoice) -> Result<Option<String>, String> {
         let Some(store) = self.choices.clone() else { return Ok(None) };
         if let Some(place) = store.take(choice) {
@@ -480,6 +433,10 @@ impl ScreenHost for LocalHost {
                 }
             }
         }
+    }
+
+    fn end_editor(&self) {
+        self.closing.cancel();
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::choices::ChoiceStore;
 use super::host::{LocalHost, MemoryPlaces, history};
@@ -182,6 +183,7 @@ pub(crate) fn show(
         hooks: setup.loaded.hooks.clone(),
         worktrees: setup.dirs.worktrees(),
         git: setup.pools.git.clone(),
+        closing: CancellationToken::new(),
         notify: OwnCommand::from_config(
             setup,
             "notify_command",

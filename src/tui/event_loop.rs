@@ -250,6 +250,15 @@ impl ScreenSignals {
         while self.interrupt.recv().now_or_never().flatten().is_some() {}
     }
 
+    /// Waits for the next signal that ends the screen even while an editor is open. A Ctrl+C is the
+    /// editor's.
+    async fn next_for_editor(&mut self) -> i32 {
+        tokio::select! {
+            _ = self.hangup.recv() => HANGUP,
+            _ = self.terminate.recv() => 15,
+        }
+    }
+
     /// Waits for the next signal and returns its number.
     pub async fn next(&mut self) -> i32 {
         tokio::select! {
@@ -304,7 +313,10 @@ impl EventLoop<'_> {
             self.draw_if_due()?;
             self.flush()?;
             if let Some(request) = self.edit.take() {
-                self.run_editor(request).await?;
+                let ended = self.run_editor(request, &mut signals).await?;
+                if ended.is_some() {
+                    return Ok(ended);
+                }
                 signals.drain_interrupts();
             }
             let ended = self.step(keyboard, &mut signals, events, &mut batch, coloured).await?;
@@ -527,12 +539,30 @@ impl EventLoop<'_> {
         Ok(())
     }
 
-    /// Gives the terminal to an editor and takes it back afterwards. Agents keep running.
-    async fn run_editor(&mut self, mut answered: HostRequest) -> Result<(), TuiError> {
+    /// Gives the terminal to an editor and takes it back afterwards. Agents keep running. Returns the
+    /// number of a signal that ends the screen, and the editor with it.
+    async fn run_editor(
+        &mut self,
+        mut answered: HostRequest,
+        signals: &mut ScreenSignals,
+    ) -> Result<Option<i32>, TuiError> {
         self.terminal.suspend()?;
-        self.host.answer(&mut answered).await;
+        let mut answer = self.host.answer(&mut answered);
+        let ended = tokio::select! {
+            () = &mut answer => None,
+            number = signals.next_for_editor() => Some(number),
+        };
+        if ended.is_some() {
+            self.host.end_editor();
+            answer.await;
+        } else {
+            drop(answer);
+        }
         self.terminal.resume()?;
-        self.update(|at| Msg::Host { answered, at })
+        if ended.is_none() {
+            self.update(|at| Msg::Host { answered, at })?;
+        }
+        Ok(ended)
     }
 }
 

@@ -16,6 +16,10 @@ use super::page::PageLine;
 pub trait ScreenHost: Send + Sync {
     /// Fills in the reply. Must be cancel safe.
     async fn answer(&self, request: &mut HostRequest);
+
+    /// Ends the user's editor: the program is about to exit. [`Self::answer`] returns once the editor
+    /// has ended.
+    fn end_editor(&self);
 }
 
 /// A request to the host. It holds its own reply: empty on the way there, filled in on the way back.

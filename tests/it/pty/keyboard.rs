@@ -1,6 +1,8 @@
 //! Keys on their way in: none is lost to an editor or to a terminal that says something unasked,
 //! and the person's own map says what they do.
 
+use nix::sys::signal::Signal;
+
 use crate::support::pty::{CTRL_C, ESC_ALONE, SHIFT_TAB, Screen};
 use crate::support::scene::Scene;
 
@@ -52,6 +54,20 @@ async fn ctrl_c_in_an_editor_that_does_not_take_the_keyboard_ends_the_editor_alo
     screen.keys(" stays");
     screen.wait_for("› my draft stays");
     scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_signal_while_an_editor_is_open_ends_the_editor_and_the_program() {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
+        let script = "trap 'echo ENDED >ended; exit' TERM\necho EDITS\nread line\n";
+        let (scene, screen) = with_editor(script);
+        screen.keys(CTRL_G);
+        screen.wait_for("EDITS");
+        screen.signal(signal);
+        assert_eq!(screen.exit().exit, Ok(code));
+        assert!(scene.world.exists("ended"), "the editor got the chance to save");
+        scene.server.finish();
+    }
 }
 
 /// What terminals send by themselves, or long after they were asked.
