@@ -9,13 +9,12 @@ const MAX_LINES: usize = 600;
 const PLACES: &[(&str, &[&str])] = &[
     ("ratatui", &["tui/"]),
     ("crossterm", &["tui/"]),
-    ("tui_textarea", &["tui/"]),
+    ("ratatui_textarea", &["tui/"]),
     ("reqwest", &["provider/", "tool/web_", "tool/mcp/http.rs"]),
     ("rmcp", &["tool/mcp/"]),
     ("landlock", &["exec/sandbox.rs", "exec/sandbox/landlock.rs"]),
     ("seccompiler", &["exec/sandbox/seccomp.rs"]),
     ("close_fds", &["exec/sandbox/seccomp.rs"]),
-    ("anyhow", &["app.rs", "main.rs"]),
 ];
 
 /// Names of types that the glossary replaced, by which nobody would look for a thing.
@@ -222,6 +221,7 @@ fn is_static_item(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::source::all;
     use super::*;
 
     /// Each rule finds the offence in `bad` at `path`, and nothing in `good`.
@@ -349,6 +349,22 @@ mod tests {
             &["use ratatui::buffer::Buffer;"],
             &["fn press(m: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {}"],
         );
+    }
+
+    /// A rule about a crate or a place that does not exist finds nothing.
+    #[test]
+    fn each_crate_and_each_place_of_a_rule_exists() {
+        let manifest = include_str!("../../../Cargo.toml");
+        for (name, _) in PLACES {
+            let is_name = |line: &str| line.replace('-', "_").starts_with(&format!("{name} = "));
+            assert!(manifest.lines().any(is_name), "Cargo.toml does not have {name}");
+        }
+        let sources = all();
+        let places = PLACES.iter().flat_map(|(_, places)| *places);
+        for place in places.chain(TERMINAL_FILES).chain(PRINTERS) {
+            let exists = sources.iter().any(|source| source.path.starts_with(place));
+            assert!(exists, "src does not have {place}");
+        }
     }
 
     #[test]
