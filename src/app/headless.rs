@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | arguments | setup | `refuse_handshake`: reads the first line and answers it if it is a handshake |
 //! | setup, log, session | first line read | the same |
-//! | first line is a handshake | backend prepared | `Link::refuse` |
+//! | first line is a handshake | backend prepared | `StdioTransport::refuse` |
 //! | first line is anything else | backend prepared | stderr alone |
 //! | backend prepared | accepted, served | results, per prompt |
 //!

@@ -84,7 +84,7 @@ impl LimitsLookup {
 
 impl fmt::Debug for LimitsLookup {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LimitsOf")
+        f.write_str("LimitsLookup")
     }
 }
 

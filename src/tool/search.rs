@@ -45,7 +45,7 @@ impl HiddenRules {
 
 impl fmt::Debug for HiddenRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Hidden").field(&self.0.is_some()).finish()
+        f.debug_tuple("HiddenRules").field(&self.0.is_some()).finish()
     }
 }
 

@@ -23,6 +23,11 @@ fn names_that_the_glossary_replaced_stay_away() {
 }
 
 #[test]
+fn comments_and_debug_output_name_what_exists() {
+    report(&rules::stale_names(&source::all()));
+}
+
+#[test]
 fn the_loop_does_not_know_that_sub_agents_exist() {
     report(&check(rules::agent_names_subagent));
 }

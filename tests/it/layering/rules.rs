@@ -28,6 +28,9 @@ const RETIRED_TYPES: &str = "Backstage Begun Behind Brought Caller Claim Customs
 const RETIRED_FUNCTIONS: &str =
     "defuse held_back keeps_from_compacting let_in meant step_out undressed";
 
+/// The functions that write the name of a type in debug output.
+const DEBUG_WRITERS: [&str; 3] = ["debug_struct(\"", "debug_tuple(\"", "write_str(\""];
+
 /// The kinds of item that have such a name.
 const TYPE_KINDS: [&str; 4] = ["struct", "enum", "trait", "type"];
 
@@ -55,6 +58,55 @@ pub fn retired_names(source: &Source) -> Vec<String> {
     let functions = RETIRED_FUNCTIONS.split_whitespace().map(|name| format!("fn {name}"));
     let items = types.chain(functions).filter(|item| source.code.contains(item.as_str()));
     items.flat_map(|item| source.lines_with(&item)).collect()
+}
+
+/// A comment names no member that its type does not have, and debug output names the type itself:
+/// the compiler checks neither when a name changes.
+pub fn stale_names(sources: &[Source]) -> Vec<String> {
+    sources
+        .iter()
+        .flat_map(|source| stale_members(source, sources))
+        .chain(sources.iter().flat_map(stale_debug_names))
+        .collect()
+}
+
+/// References such as `Gate::decide` in comments to what no file has.
+fn stale_members(source: &Source, sources: &[Source]) -> Vec<String> {
+    let lines = source.text.lines().enumerate();
+    let comments = lines.filter_map(|(at, line)| Some((at, line.split_once("//")?.1)));
+    let references = comments.flat_map(|(at, comment)| {
+        let quoted = comment.split('`').skip(1).step_by(2);
+        quoted.filter_map(move |name| Some((at, name.split_once("::")?)))
+    });
+    let mut found = Vec::new();
+    for (at, (kind, member)) in references {
+        let member = member.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or("");
+        let has = |source: &Source, word: &str| has_word(&source.code, word);
+        let is_own = sources.iter().any(|source| declares_type(&source.code, kind));
+        let exists = sources.iter().any(|source| has(source, kind) && has(source, member));
+        if is_own && !exists {
+            found.push(format!("{}:{}: {kind}::{member}", source.path, at + 1));
+        }
+    }
+    found
+}
+
+fn declares_type(code: &str, name: &str) -> bool {
+    TYPE_KINDS.iter().any(|kind| has_word(code, &format!("{kind} {name}")))
+}
+
+/// Handwritten debug output with the name of another type.
+fn stale_debug_names(source: &Source) -> Vec<String> {
+    let implementations = source.text.split("Debug for ").skip(1).filter_map(|rest| {
+        let name = rest.split([' ', '<', '\n']).next()?;
+        let body = rest.split("\n}").next()?;
+        let after = DEBUG_WRITERS.iter().find_map(|writer| body.split_once(writer));
+        Some((name, after?.1.split('"').next()?))
+    });
+    let stale = implementations.filter(|(name, written)| name != written);
+    stale
+        .map(|(name, written)| format!("{}: {name} is debugged as {written}", source.path))
+        .collect()
 }
 
 pub fn agent_names_subagent(source: &Source) -> Vec<String> {
@@ -365,6 +417,29 @@ mod tests {
             let exists = sources.iter().any(|source| source.path.starts_with(place));
             assert!(exists, "src does not have {place}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_no_more_is_found_in_comments_and_in_debug_output() {
+        let gate = "//! doc\npub struct Gate;\nimpl Gate { fn decide(&self) {} }\n";
+        let found = |text: &str| {
+            stale_names(&[
+                Source::new("a.rs", gate),
+                Source::new("b.rs", &format!("//! doc\n{text}")),
+            ])
+        };
+        assert_eq!(
+            found("// `Gate::decide`, [`Gate::decide()`], `Other::decide`, `decide`\n"),
+            [""; 0]
+        );
+        assert_eq!(found("/// See `Gate::judge`.\n"), ["b.rs:2: Gate::judge"]);
+        let debug = |written: &str| {
+            format!(
+                "impl fmt::Debug for Gate {{\n    fn fmt() {{ f.debug_struct(\"{written}\") }}\n}}\n"
+            )
+        };
+        assert_eq!(found(&debug("Gate")), [""; 0]);
+        assert_eq!(found(&debug("Judge")), ["b.rs: Gate is debugged as Judge"]);
     }
 
     #[test]
