@@ -102,8 +102,9 @@ impl Agent {
         self.context_tokens(&self.specs) > size::max_context(&self.setup.model.get())
     }
 
-    /// Whether a summary could make room: at most once in a run, and never for a single prompt. A
-    /// conversation that ends with part of an answer cannot continue in any case.
+    /// Whether a summary could make room: not again until an answer has shown that the last one did,
+    /// and never for a single prompt. A conversation that ends with part of an answer cannot continue
+    /// in any case.
     fn may_compact(&self, run: &AgentRun<'_>) -> bool {
         let history = &self.history;
         let ends_with_user = history.last().is_some_and(|last| last.role == Role::User);
