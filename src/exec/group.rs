@@ -376,13 +376,13 @@ fn command(
     command
 }
 
-/// Starts a command with three pipes, as the leader of a session.
-/// The words that start the launcher, if the command is confined, and what must be open meanwhile.
+/// Returns the words that start the launcher, if the command is confined, and what must be open meanwhile.
 fn launcher(confinement: Option<&Confinement>) -> io::Result<(Vec<OsString>, Option<OwnedFd>)> {
     let launcher = confinement.map(Confinement::launcher).transpose()?;
     Ok(launcher.map_or_else(Default::default, |(words, file)| (words, Some(file))))
 }
 
+/// Starts a command with three pipes, as the leader of a session.
 fn spawn(mut command: Command, cwd: &Path) -> io::Result<Box<dyn ChildWrapper>> {
     command.current_dir(cwd);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
