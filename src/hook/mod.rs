@@ -42,6 +42,15 @@ pub struct Hooks {
     own: Arc<[Arc<Hook>]>,
 }
 
+/// The hooks for one event.
+#[derive(Default)]
+struct MatchingHooks {
+    /// Those whose answer counts.
+    awaited: Option<HookRun>,
+    /// The asynchronous ones.
+    background: Option<HookRun>,
+}
+
 impl Hooks {
     /// Creates the hooks of a session.
     pub fn new(set: HookSet, session: HookSession) -> Self {
@@ -70,7 +79,9 @@ impl Hooks {
         context: HookContext<'_>,
         cancel: &CancellationToken,
     ) -> HookOutput {
-        let Some(run) = self.prepare(input, context) else { return HookOutput::default() };
+        let MatchingHooks { awaited, background } = self.matching(input, context);
+        self.start_background(background);
+        let Some(run) = awaited else { return HookOutput::default() };
         let wait = WaitKind::Hooks { event: run.event };
         report_wait(context.events, || wait, Box::pin(run.run(cancel, None))).await
     }
@@ -92,7 +103,9 @@ impl Hooks {
         input: &HookInput<'_>,
         context: HookContext<'_>,
     ) -> Option<oneshot::Receiver<HookOutput>> {
-        self.prepare(input, context).map(|run| self.set.spawn(run, before))
+        let MatchingHooks { awaited, background } = self.matching(input, context);
+        self.start_background(background);
+        awaited.map(|run| self.set.spawn(run, before))
     }
 
     /// Starts the hooks for this event and ignores their answer. [`HookSet::finish`] waits for them.
@@ -100,12 +113,18 @@ impl Hooks {
         self.start(input, context);
     }
 
-    /// Returns the hooks whose answer counts for this event, with their input; `None` if there are
-    /// none. Starts the asynchronous ones.
-    fn prepare(&self, input: &HookInput<'_>, context: HookContext<'_>) -> Option<HookRun> {
+    /// Starts asynchronous hooks, whose answer nobody awaits.
+    fn start_background(&self, hooks: Option<HookRun>) {
+        if let Some(run) = hooks {
+            self.set.spawn(run, None);
+        }
+    }
+
+    /// Returns the hooks for this event, with their input.
+    fn matching(&self, input: &HookInput<'_>, context: HookContext<'_>) -> MatchingHooks {
         let event = input.event(self.agent.is_some());
         if !self.has_hooks_for(event) {
-            return None;
+            return MatchingHooks::default();
         }
         let kind = self.agent.as_ref().map(|agent| agent.kind.as_str());
         let names = input.names(kind);
@@ -121,22 +140,21 @@ impl Hooks {
             }
         }
         if hooks.is_empty() {
-            return None;
+            return MatchingHooks::default();
         }
-        let (background, hooks): (Vec<_>, Vec<_>) =
+        let (background, awaited): (Vec<_>, Vec<_>) =
             hooks.into_iter().partition(|hook| hook.is_async);
         let run = HookRun {
             event,
-            hooks,
+            hooks: awaited,
             input: input::to_json(event, input, &self.session, self.agent.as_deref(), context),
             tool_use_id: input.tool_use_id().cloned(),
             env: self.set.env(),
             events: context.events.clone(),
         };
-        if !background.is_empty() {
-            self.set.spawn(HookRun { hooks: background, ..run.clone() }, None);
-        }
-        (!run.hooks.is_empty()).then_some(run)
+        let background = HookRun { hooks: background, ..run.clone() };
+        let unless_empty = |run: HookRun| (!run.hooks.is_empty()).then_some(run);
+        MatchingHooks { awaited: unless_empty(run), background: unless_empty(background) }
     }
 }
 
