@@ -5,7 +5,9 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 
 use super::serve::{RUN_END_WAIT, Runtime, end_background};
-use super::session::{OpenRequest, RuntimeSession, SessionBlock, open_session, view_session};
+use super::session::{
+    OpenRequest, OpenedSession, SessionBlock, SessionPast, open_session, view_session,
+};
 use crate::protocol::{AgentEvent, EventKind, ModelCause, NoJournal, NoticeLevel};
 use crate::session::StoreError;
 
@@ -42,7 +44,9 @@ impl Runtime {
     }
 
     /// Leaves the current session for another.
-    async fn enter(&mut self, open: OpenRequest, mut session: RuntimeSession) {
+    async fn enter(&mut self, open: OpenRequest, opened: OpenedSession) {
+        let OpenedSession { session, past } = opened;
+        let SessionPast { events: history, agents, lost_reports: lost, notices } = past;
         // Background work belongs to the previous session.
         self.tree.end_all(RUN_END_WAIT).await;
         end_background(&self.parts).await;
@@ -56,7 +60,6 @@ impl Runtime {
         // They wait for the user's own command.
         let waiting = std::mem::take(&mut self.next);
         self.return_prompts(waiting);
-        let history = std::mem::take(&mut session.events);
         self.tree.continue_numbers(last_number(&history));
         let forked = matches!(open, OpenRequest::Fork { .. });
         self.events.emit(EventKind::SessionOpened { id: session.id, history, forked });
@@ -64,8 +67,6 @@ impl Runtime {
         if read_only {
             self.events.emit(EventKind::SessionReadOnly);
         }
-        let lost = std::mem::take(&mut session.lost_reports);
-        let agents = std::mem::take(&mut session.agents);
         match open {
             // They belong to the original session.
             OpenRequest::Fork { .. } => self.report_lost(agents, &lost),
@@ -74,11 +75,8 @@ impl Runtime {
         if let Some(model) = &self.model {
             self.events.emit(model.get().changed_event(ModelCause::Program));
         }
-        for notice in std::mem::take(&mut self.notices) {
+        for notice in std::mem::take(&mut self.notices).into_iter().chain(notices) {
             self.events.notice(NoticeLevel::Warning, notice);
-        }
-        for notice in &session.notices {
-            self.events.notice(NoticeLevel::Warning, notice.clone());
         }
         let before = std::mem::replace(&mut self.session, session);
         if !read_only {
@@ -117,7 +115,7 @@ impl Runtime {
         self.project = None;
         let stored = OpenRequest::Stored(self.session.id);
         match open_session(&self.parts, stored).await {
-            Ok(session) => {
+            Ok(OpenedSession { session, .. }) => {
                 let before = std::mem::replace(&mut self.session, session);
                 if self.parts.store.is_none() {
                     self.session.budget = before.budget;

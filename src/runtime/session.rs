@@ -30,18 +30,10 @@ pub enum OpenRequest {
 pub(super) struct RuntimeSession {
     pub id: SessionId,
     pub journal: Arc<dyn Journal>,
+    /// Taken when the main agent is built.
     pub history: Vec<Message>,
-    /// The events of all its agents, for the front end; taken when the session is shown.
-    pub events: Vec<AgentEvent>,
     /// The model of the last answer in `history`.
     pub model: Option<String>,
-    /// Its sub-agents, all ended; taken when the session is shown. For a fork, those of the
-    /// original session whose end main has not read.
-    pub agents: Vec<AgentSummary>,
-    /// The agents whose end main has not read; taken with `agents`.
-    pub lost_reports: Vec<LostReport>,
-    /// Problems that were found and repaired while it was read.
-    pub notices: Vec<String>,
     /// The budget of the whole tree: one account per session.
     pub budget: Budget,
     pub hooks: Hooks,
@@ -72,6 +64,26 @@ impl SessionBlock {
     }
 }
 
+/// A session that was opened but not entered yet.
+pub(super) struct OpenedSession {
+    pub session: RuntimeSession,
+    pub past: SessionPast,
+}
+
+/// The past of an opened session, for the front end and the tree of agents.
+#[derive(Default)]
+pub(super) struct SessionPast {
+    /// The events of all its agents.
+    pub events: Vec<AgentEvent>,
+    /// Its sub-agents, all ended. For a fork, those of the original session whose end main has not
+    /// read.
+    pub agents: Vec<AgentSummary>,
+    /// The agents whose end main has not read.
+    pub lost_reports: Vec<LostReport>,
+    /// Problems that were found and repaired while it was read.
+    pub notices: Vec<String>,
+}
+
 impl RuntimeSession {
     /// Creates a session that is not stored.
     pub fn empty(id: SessionId, limits: budget::Limits) -> Self {
@@ -79,23 +91,23 @@ impl RuntimeSession {
             id,
             journal: Arc::new(NoJournal),
             history: Vec::new(),
-            events: Vec::new(),
             model: None,
-            agents: Vec::new(),
-            lost_reports: Vec::new(),
-            notices: Vec::new(),
             budget: Budget::new(limits),
             hooks: Hooks::default(),
             block: None,
         }
     }
 
-    /// Starts from a stored transcript.
-    fn read(&mut self, transcript: Transcript, events: Vec<AgentEvent>) {
-        self.events = events;
-        self.model = transcript.model;
-        self.history = transcript.messages;
-        self.notices = transcript.warnings;
+    /// Continues a stored transcript.
+    fn continuing(self, transcript: Transcript, past: SessionPast) -> OpenedSession {
+        let Transcript { model, messages, warnings, .. } = transcript;
+        let session = Self { model, history: messages, ..self };
+        OpenedSession { session, past: SessionPast { notices: warnings, ..past } }
+    }
+
+    /// Starts without a past.
+    fn opened(self) -> OpenedSession {
+        OpenedSession { session: self, past: SessionPast::default() }
     }
 }
 
@@ -103,7 +115,7 @@ impl RuntimeSession {
 pub(super) async fn open_session(
     parts: &RuntimeParts,
     open: OpenRequest,
-) -> Result<RuntimeSession, String> {
+) -> Result<OpenedSession, String> {
     let (OpenRequest::New(id) | OpenRequest::Stored(id) | OpenRequest::Fork { to: id, .. }) = open;
     let mut session = RuntimeSession::empty(id, parts.budget);
     let folder = parts.store.as_ref().map(|store| store.dir(id));
@@ -114,7 +126,7 @@ pub(super) async fn open_session(
             OpenRequest::Fork { .. } => {
                 Err("this session is not stored: it has no copy".to_owned())
             }
-            OpenRequest::New(_) | OpenRequest::Stored(_) => Ok(session),
+            OpenRequest::New(_) | OpenRequest::Stored(_) => Ok(session.opened()),
         };
     };
     let stored_result = stored_result(parts.agents.settings.result_max_chars());
@@ -122,6 +134,7 @@ pub(super) async fn open_session(
         OpenRequest::New(id) => {
             let journal = store.create(new_session(parts, id).await);
             session.journal = journal.map_err(|error| error.to_string())?;
+            Ok(session.opened())
         }
         OpenRequest::Fork { from, to } => {
             let new = new_session(parts, to).await;
@@ -131,9 +144,9 @@ pub(super) async fn open_session(
             let OpenSession { journal, transcript, history, agents, lost_reports, .. } =
                 forked.map_err(|error| error.to_string())?;
             session.journal = journal;
-            session.agents = agents;
-            session.lost_reports = lost_reports;
-            session.read(transcript, history);
+            let past =
+                SessionPast { events: history, agents, lost_reports, ..SessionPast::default() };
+            Ok(session.continuing(transcript, past))
         }
         OpenRequest::Stored(id) => {
             let opened = tokio::task::spawn_blocking(move || store.open(id, &stored_result)).await;
@@ -144,29 +157,27 @@ pub(super) async fn open_session(
             session.budget.charge(transcript.usage, transcript.cost);
             let (usage, cost) = spent_by_agents;
             session.budget.charge(usage, cost);
-            session.agents = agents;
-            session.lost_reports = lost_reports;
-            session.read(transcript, history);
+            let past =
+                SessionPast { events: history, agents, lost_reports, ..SessionPast::default() };
+            Ok(session.continuing(transcript, past))
         }
     }
-    Ok(session)
 }
 
 /// Reads a session that another process writes to. The error is one line for the user.
 pub(super) async fn view_session(
     parts: &RuntimeParts,
     id: SessionId,
-) -> Result<RuntimeSession, String> {
+) -> Result<OpenedSession, String> {
     let mut session = RuntimeSession::empty(id, parts.budget);
     session.block = Some(SessionBlock::InUse);
-    let Some(store) = parts.store.clone() else { return Ok(session) };
+    let Some(store) = parts.store.clone() else { return Ok(session.opened()) };
     let stored_result = stored_result(parts.agents.settings.result_max_chars());
     let read = tokio::task::spawn_blocking(move || store.view(id, &stored_result)).await;
     let read = read.map_err(|error| error.to_string())?;
     let (transcript, history) = read.map_err(|error| error.to_string())?;
     session.budget.charge(transcript.usage, transcript.cost);
-    session.read(transcript, history);
-    Ok(session)
+    Ok(session.continuing(transcript, SessionPast { events: history, ..SessionPast::default() }))
 }
 
 async fn new_session(parts: &RuntimeParts, id: SessionId) -> NewSession {
