@@ -347,8 +347,7 @@ pub enum NoticeLevel {
 pub struct AgentInfo {
     /// The name on the screen: the definition's name and a number, such as `explore-2`.
     pub name: String,
-    /// Its place among the agents of the session, in order of start, from 1; 0 until it has started, and
-    /// in old files.
+    /// Its place among the agents of the session, in order of start, from 1; 0 in old files.
     #[serde(default)]
     pub number: usize,
     /// The definition's name.

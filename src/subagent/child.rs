@@ -97,7 +97,8 @@ impl ChildAgent {
     fn reporter<'a>(&'a self, factory: &Factory, note: Option<&'a str>) -> Reporter<'a> {
         let max_chars = factory.parts.settings.result_max_chars();
         let kept = self.journal.is_kept();
-        Reporter { id: self.handle.id(), name: &self.name, max_chars, kept, note }
+        let number = self.handle.info().number;
+        Reporter { id: self.handle.id(), name: &self.name, number, max_chars, kept, note }
     }
 
     /// Builds the agent in its place, runs it, and cleans up. Also returns what became of its

@@ -13,6 +13,8 @@ const NOTE_SEPARATOR: &str = "\n\n";
 pub struct Reporter<'a> {
     pub id: AgentId,
     pub name: &'a str,
+    /// Its number in the session.
+    pub number: usize,
     /// Characters (Unicode scalar values), including the bracketed line; 0 is no limit.
     pub max_chars: usize,
     /// Whether its transcript is stored, so that the rest can be read there.
@@ -104,8 +106,7 @@ impl Reporter<'_> {
         AgentReport {
             agent_id: self.id,
             name: self.name.to_owned(),
-            // The tree knows it.
-            number: 0,
+            number: self.number,
             status: outcome.end.clone(),
             turns: outcome.turns,
             tool_uses: outcome.tool_uses,
@@ -168,7 +169,7 @@ mod tests {
 
     fn text_of(end: RunEnd, text: &str, max_chars: usize) -> String {
         let (id, name) = (AgentId::generate(), "explore-1");
-        let reporter = Reporter { id, name, max_chars, kept: true, note: None };
+        let reporter = Reporter { id, name, number: 1, max_chars, kept: true, note: None };
         reporter.report(&outcome(end, text)).0
     }
 

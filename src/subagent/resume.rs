@@ -79,10 +79,15 @@ pub fn restore_agent(
     let note = kept.map(|worktree| {
         format!("its worktree is {} on the branch {}", worktree.path.display(), worktree.branch)
     });
-    let note = note.as_deref();
-    let reporter = Reporter { id: meta.id, name: &meta.name, max_chars, kept: true, note };
+    let reporter = Reporter { note: note.as_deref(), ..stored_reporter(meta, max_chars) };
     let Completion { outcome, report, text, message, .. } = reporter.completion(outcome);
     (AgentResult { info, outcome, report, text }, message)
+}
+
+/// Reports a stored agent.
+fn stored_reporter(meta: &ChildMeta, max_chars: usize) -> Reporter<'_> {
+    let ChildMeta { id, name, number, .. } = meta;
+    Reporter { id: *id, name, number: *number, max_chars, kept: true, note: None }
 }
 
 /// The result of the call that started a stored agent and waited for it, if the program ended
@@ -92,8 +97,7 @@ pub fn call_result(
     outcome: &RunOutcome,
     max_chars: usize,
 ) -> (String, bool, ToolDetails) {
-    let reporter = Reporter { id: meta.id, name: &meta.name, max_chars, kept: true, note: None };
-    let (text, report) = reporter.report(outcome);
+    let (text, report) = stored_reporter(meta, max_chars).report(outcome);
     let text = match &outcome.end {
         RunEnd::Interrupted => format!(
             "interrupted: the program ended before this call finished; the sub-agent {} that it started was \
@@ -147,7 +151,9 @@ impl Spawner {
         let (events, tree) = (sink_at(root, &meta.path), &self.factory().parts.tree);
         let budget = above.child(spec.limits.account());
         let new = NewAgent {
-            info,
+            // Old files have no number.
+            number: Some(info.number).filter(|number| *number > 0),
+            info: |number| AgentInfo { number, ..info },
             events: events.clone(),
             report_to: self.parent().inbox.clone(),
             budget: budget.clone(),
@@ -282,4 +288,36 @@ fn resume_prompt(end: &RunEnd, max_turns: u32) -> String {
     format!(
         "[Your last run has ended: {how}. You are resumed now, with your tools and {max_turns} more turns. Files may have changed meanwhile. Continue your task where you stopped, and give your complete final answer again.]"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::ToolUseId;
+
+    #[test]
+    fn the_report_of_a_stored_agent_has_its_number() {
+        let id = AgentId::generate();
+        let meta = ChildMeta {
+            id,
+            path: AgentPath::root().child(id),
+            agent: "explore".to_owned(),
+            name: "explore-1".to_owned(),
+            number: 3,
+            description: "look".to_owned(),
+            tool_use_id: ToolUseId::new("call"),
+            model: "m".to_owned(),
+            max_turns: None,
+            color: None,
+            background: None,
+            depth: 1,
+            terms: SpawnTerms::default(),
+            inherited: 0,
+        };
+        let outcome = RunOutcome::without_work(RunEnd::Completed);
+        let (_, _, details) = call_result(&meta, &outcome, 0);
+        let ToolDetails::Agent(report) = details else { panic!("{details:?}") };
+        assert_eq!(report.number, 3);
+        assert_eq!(restore_agent(&meta, outcome, None, 0).0.report.number, 3);
+    }
 }

@@ -150,9 +150,10 @@ impl Spawner {
         let above = if background { cx.budget.agent_account() } else { &cx.budget };
         let budget = above.child(spec.limits.account());
         let max_turns = spec.limits.max_turns.unwrap_or(factory.parts.settings.config.max_turns);
-        let mut info = self.info(&spec, &model, max_turns, cx);
+        let info = self.info(&spec, &model, max_turns, cx);
         let new = NewAgent {
-            info: info.clone(),
+            info,
+            number: None,
             events: events.clone(),
             report_to: self.parent.inbox.clone(),
             budget: budget.clone(),
@@ -163,10 +164,9 @@ impl Spawner {
         }
         let handle = factory.parts.tree.join(new);
         let handle = handle.map_err(|error| ToolError::failed(error.to_string()))?;
-        info.number = handle.number();
-        let journal = self.journal(&info, &spec, fork.as_ref(), &model, events.path(), id);
+        let journal = self.journal(handle.info(), &spec, fork.as_ref(), &model, events.path(), id);
         self.warn_of_tools(&spec, &events);
-        let (name, detached) = (info.name, handle.detached().clone());
+        let (name, detached) = (handle.info().name.clone(), handle.detached().clone());
         let agent = AgentRef { id, name: name.clone(), detached };
         self.start(ChildAgent {
             name,
@@ -186,10 +186,18 @@ impl Spawner {
         Ok(agent)
     }
 
-    fn info(&self, spec: &ChildSpec, model: &Model, max_turns: u32, cx: &ToolContext) -> AgentInfo {
-        AgentInfo {
-            name: self.factory.parts.tree.next_name(&spec.definition.name),
-            number: 0,
+    /// Describes a new agent once it has a number.
+    fn info<'a>(
+        &self,
+        spec: &'a ChildSpec,
+        model: &'a Model,
+        max_turns: u32,
+        cx: &'a ToolContext,
+    ) -> impl FnOnce(usize) -> AgentInfo + use<'a> {
+        let name = self.factory.parts.tree.next_name(&spec.definition.name);
+        move |number| AgentInfo {
+            name,
+            number,
             agent: spec.definition.name.clone(),
             description: spec.request.title(),
             prompt: spec.request.prompt.clone(),

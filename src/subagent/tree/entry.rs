@@ -219,8 +219,11 @@ pub(super) struct QueuedAgent {
 
 /// An agent that is about to join.
 #[derive(Debug)]
-pub struct NewAgent {
-    pub info: AgentInfo,
+pub struct NewAgent<F> {
+    /// Describes it, given its number in the session.
+    pub info: F,
+    /// Its number if it is resumed; a new agent gets the next one.
+    pub number: Option<usize>,
     /// Carries its path.
     pub events: EventSink,
     /// Its parent's queue, for its result when no call waits for it.
@@ -234,7 +237,7 @@ pub struct NewAgent {
 #[derive(Debug)]
 pub(super) struct HandleParts {
     pub id: AgentId,
-    pub number: usize,
+    pub info: AgentInfo,
     pub cancel: CancellationToken,
     pub inbox: Inbox,
     pub detached: CancellationToken,

@@ -9,7 +9,7 @@ use super::agent_tree::AgentTree;
 use super::entry::{HandleParts, NewAgent, QueuedAgent};
 use super::limits::LimitError;
 use crate::agent::Inbox;
-use crate::protocol::{AgentId, EventSink, Failure, RunEnd, RunOutcome};
+use crate::protocol::{AgentId, AgentInfo, EventSink, Failure, RunEnd, RunOutcome};
 use crate::subagent::report::{Completion, Reporter};
 
 /// One agent's place in the tree. If dropped before it ends, the agent ends as failed: that is a
@@ -18,7 +18,7 @@ use crate::subagent::report::{Completion, Reporter};
 pub struct AgentHandle {
     tree: AgentTree,
     id: AgentId,
-    number: usize,
+    info: AgentInfo,
     events: EventSink,
     cancel: CancellationToken,
     inbox: Inbox,
@@ -33,7 +33,10 @@ impl AgentTree {
     ///
     /// # Errors
     /// If it may not queue and a limit is reached.
-    pub fn join(&self, new: NewAgent) -> Result<AgentHandle, LimitError> {
+    pub fn join(
+        &self,
+        new: NewAgent<impl FnOnce(usize) -> AgentInfo>,
+    ) -> Result<AgentHandle, LimitError> {
         let events = new.events.clone();
         let parts = self.lock().join(new)?;
         Ok(AgentHandle::new(self.clone(), events, parts))
@@ -42,8 +45,8 @@ impl AgentTree {
 
 impl AgentHandle {
     fn new(tree: AgentTree, events: EventSink, handle: HandleParts) -> Self {
-        let HandleParts { id, number, cancel, inbox, detached, started } = handle;
-        Self { tree, id, number, events, cancel, inbox, detached, started, ended: false }
+        let HandleParts { id, info, cancel, inbox, detached, started } = handle;
+        Self { tree, id, info, events, cancel, inbox, detached, started, ended: false }
     }
 
     /// Queues for a slot again after releasing its own.
@@ -65,9 +68,9 @@ impl AgentHandle {
         }
     }
 
-    /// The agent's number in the session.
-    pub fn number(&self) -> usize {
-        self.number
+    /// Describes the agent, as at its start.
+    pub fn info(&self) -> &AgentInfo {
+        &self.info
     }
 
     /// The agent's id.
@@ -109,9 +112,15 @@ impl AgentHandle {
 impl Drop for AgentHandle {
     fn drop(&mut self) {
         if !self.ended {
-            let name = self.tree.look_up(self.id).map(|agent| agent.info.name).unwrap_or_default();
-            let reporter =
-                Reporter { id: self.id, name: &name, max_chars: 0, kept: false, note: None };
+            let AgentInfo { name, number, .. } = &self.info;
+            let reporter = Reporter {
+                id: self.id,
+                name,
+                number: *number,
+                max_chars: 0,
+                kept: false,
+                note: None,
+            };
             self.end(reporter.completion(lost_outcome()));
         }
     }

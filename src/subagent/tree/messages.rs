@@ -120,9 +120,9 @@ mod tests {
     use super::*;
 
     fn child(tree: &AgentTree) -> AgentHandle {
-        let info = crate::protocol::AgentInfo {
+        let info = |number| crate::protocol::AgentInfo {
             name: "explore-1".to_owned(),
-            number: 0,
+            number,
             agent: "explore".to_owned(),
             description: "look".to_owned(),
             prompt: "look".to_owned(),
@@ -135,7 +135,8 @@ mod tests {
         };
         let events = EventQueue::unbounded().sink_at(AgentPath::root().child(AgentId::generate()));
         let (report_to, budget) = (Inbox::default(), Budget::new(Limits::default()));
-        tree.join(NewAgent { info, events, report_to, budget, may_queue: true }).unwrap()
+        let new = NewAgent { info, number: None, events, report_to, budget, may_queue: true };
+        tree.join(new).unwrap()
     }
 
     /// The report of a child that was sent a message, and has read it or not.
@@ -148,7 +149,8 @@ mod tests {
         if reads {
             assert_eq!(handle.inbox().take_next_step()[0].text, "and this");
         }
-        let reporter = Reporter { id, name: &name, max_chars: 0, kept: false, note: None };
+        let reporter =
+            Reporter { id, name: &name, number: 1, max_chars: 0, kept: false, note: None };
         let outcome =
             RunOutcome { text: "found".to_owned(), ..RunOutcome::without_work(RunEnd::Completed) };
         handle.finish(reporter.completion(outcome));

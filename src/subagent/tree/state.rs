@@ -14,8 +14,8 @@ use super::entry::{
 use super::limits::{LimitError, SlotLimits};
 use crate::agent::Inbox;
 use crate::protocol::{
-    AgentId, AgentPath, EventKind, EventSink, PromptId, PromptTiming, QueuedPrompt, RunEnd, Sender,
-    ShellId,
+    AgentId, AgentInfo, AgentPath, EventKind, EventSink, PromptId, PromptTiming, QueuedPrompt,
+    RunEnd, Sender, ShellId,
 };
 use crate::subagent::report::Completion;
 
@@ -75,8 +75,11 @@ impl TreeState {
         format!("{definition}-{count}")
     }
 
-    pub fn join(&mut self, new: NewAgent) -> Result<HandleParts, LimitError> {
-        let NewAgent { mut info, events, report_to, budget, may_queue } = new;
+    pub fn join(
+        &mut self,
+        new: NewAgent<impl FnOnce(usize) -> AgentInfo>,
+    ) -> Result<HandleParts, LimitError> {
+        let NewAgent { info, number, events, report_to, budget, may_queue } = new;
         let path = events.path().clone();
         if !may_queue {
             self.check_room(&path)?;
@@ -90,18 +93,17 @@ impl TreeState {
         let above = path.parent().and_then(|parent| self.entries.get(&parent.id()?));
         let above = above.filter(|entry| !entry.status().is_final());
         let cancel = above.map_or(&self.root, |entry| &entry.cancel).child_token();
-        let background = info.background;
         let inbox = Inbox::default();
-        // A resumed agent keeps its number.
-        if info.number == 0 {
+        let number = number.unwrap_or_else(|| {
             self.started += 1;
-            info.number = self.started;
-        }
-        let number = info.number;
+            self.started
+        });
+        let info = info(number);
+        let background = info.background;
         let entry = AgentEntry {
             id,
             path,
-            info,
+            info: info.clone(),
             phase: AgentPhase::Queued,
             background,
             joined: Instant::now(),
@@ -122,7 +124,7 @@ impl TreeState {
             pending_report: None,
         };
         let detached = entry.detached.clone();
-        events.emit(EventKind::Started(Box::new(entry.info.clone())));
+        events.emit(EventKind::Started(Box::new(info.clone())));
         self.ended.retain(|known| *known != id);
         let before = self.entries.insert(id, entry);
         // Once it is resumed, the news that it was interrupted is stale. A result is not.
@@ -141,7 +143,7 @@ impl TreeState {
         let waiting = QueuedAgent { id, events, start, position: 0, is_reacquiring: false };
         self.waiting.push_back(waiting);
         self.grant_slots();
-        Ok(HandleParts { id, number, cancel, inbox, detached, started })
+        Ok(HandleParts { id, info, cancel, inbox, detached, started })
     }
 
     /// Queues the message of an agent's end, and returns its number.
@@ -216,7 +218,6 @@ impl TreeState {
             entry.events.emit(EventKind::PromptReturned { id, text });
         }
         let Completion { outcome, mut report, mut text, message, brief } = ending;
-        report.number = entry.info.number;
         report.with_parent = entry.with_parent && matches!(outcome.end, RunEnd::Cancelled { .. });
         // An idle agent has already reported its last answer.
         let mut told = if *entry.idle.borrow() { brief } else { message };

@@ -17,10 +17,10 @@ struct TreeFixture {
     main: Inbox,
 }
 
-fn info(background: bool) -> AgentInfo {
+fn info(background: bool, number: usize) -> AgentInfo {
     AgentInfo {
         name: "explore-1".to_owned(),
-        number: 0,
+        number,
         agent: "explore".to_owned(),
         description: "look".to_owned(),
         prompt: "look".to_owned(),
@@ -64,9 +64,15 @@ impl TreeFixture {
         Self { tree, queue: EventQueue::unbounded(), main: Inbox::default() }
     }
 
-    fn below(&self, parent: &AgentPath, background: bool, may_queue: bool) -> NewAgent {
+    fn below(
+        &self,
+        parent: &AgentPath,
+        background: bool,
+        may_queue: bool,
+    ) -> NewAgent<impl FnOnce(usize) -> AgentInfo + use<>> {
         NewAgent {
-            info: info(background),
+            info: move |number| info(background, number),
+            number: None,
             events: self.queue.sink_at(parent.child(AgentId::generate())),
             report_to: self.main.clone(),
             budget: Budget::new(Limits::default()),
@@ -501,13 +507,13 @@ async fn the_partial_text_of_an_agent_that_the_user_cancelled_wakes_nobody() {
 async fn an_agent_has_a_number_of_its_own_for_the_whole_session() {
     let fixture = TreeFixture::new(5, 5);
     let (first, second) = (fixture.join(), fixture.join());
-    assert_eq!((first.number(), second.number()), (1, 2));
+    assert_eq!((first.info().number, second.info().number), (1, 2));
     second.finish(ending(RunEnd::Completed));
     let mut again = fixture.below(&AgentPath::root(), true, true);
-    again.info.number = 2;
+    again.number = Some(2);
     let again = fixture.tree.join(again).unwrap();
-    assert_eq!(again.number(), 2, "a resumed one keeps it");
+    assert_eq!(again.info().number, 2, "a resumed one keeps it");
     // A session in which there were more.
     fixture.tree.continue_numbers(7);
-    assert_eq!(fixture.join().number(), 8);
+    assert_eq!(fixture.join().info().number, 8);
 }
