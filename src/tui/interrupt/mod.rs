@@ -247,7 +247,15 @@ pub fn hint(model: &TuiModel) -> Option<Vec<String>> {
         (InterruptAction::AlreadyCancelling(path), _) => {
             vec![Some(format!("{} is being cancelled", model.label(path))), stops]
         }
-        (InterruptAction::KillShell, _) => vec![fixed_hint("Esc or Ctrl+C kills the command")],
+        (InterruptAction::KillShell, _) => {
+            let waiting = model.queue.awaiting_shell(model.prompt_waits_for_shell()).count();
+            let back = match waiting {
+                0 => "",
+                1 => " and gives your message back",
+                _ => " and gives your messages back",
+            };
+            vec![Some(format!("Esc or Ctrl+C kills the command{back}"))]
+        }
         _ => return None,
     };
     Some(pieces.into_iter().flatten().collect())

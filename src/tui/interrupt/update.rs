@@ -1,6 +1,6 @@
 //! Performs the action of Ctrl+C or Esc, as decided by `interrupt_action` and `escape_action`.
 
-use crate::protocol::{Answer, Command, QueuedPrompt};
+use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
 use crate::tui::agents::picker::{AgentAction, update as picker};
 use crate::tui::composer::as_prompt;
 use crate::tui::focus;
@@ -139,9 +139,14 @@ fn arm_quit(model: &mut TuiModel) {
     model.keys.quit_by_interrupt = Some(model.now + QUIT_CONFIRM_TIME);
 }
 
+/// Kills the user's command. What waits for it comes back to the prompt, as where a turn is stopped.
 fn kill_shell(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(shell) = &model.shell else { return };
     let text = format!("stopped: {}", truncate(&one_line(&shell.line), 40));
+    model.queue.returned = (0, 0);
+    let to = AgentPath::root();
+    let waiting = model.queue.awaiting_shell(model.prompt_waits_for_shell());
+    effects.extend(waiting.map(|id| ScreenEffect::Send(Command::TakeBack { to: to.clone(), id })));
     effects.push(ScreenEffect::Send(Command::CancelShell));
     model.say(text);
 }

@@ -76,6 +76,15 @@ impl PromptQueue {
         self.list.iter().filter(|queued| queued.state != MessageState::Sent)
     }
 
+    /// The messages that wait for the end of the user's `!` command, oldest first, if `waits` says that
+    /// they do.
+    pub fn awaiting_shell(&self, waits: bool) -> impl Iterator<Item = PromptId> {
+        let waiting = self.list.iter().filter(move |queued| {
+            waits && queued.to.is_root() && queued.state == MessageState::Waiting
+        });
+        waiting.map(|queued| queued.id)
+    }
+
     /// Whether Enter on the empty prompt changes when a message is read.
     pub fn has_waiting(&self) -> bool {
         self.list.iter().any(|queued| queued.state == MessageState::Waiting)

@@ -480,3 +480,30 @@ fn quitting_names_the_commands_that_end_with_it() {
     screen.job_done(&root(), "bash-1", 0).job_done(&root(), "bash-2", 0).wait(3000).ctrl('c');
     assert_eq!(screen.notice(), "Ctrl+C again quits");
 }
+
+#[test]
+fn killing_a_command_gives_back_the_messages_that_wait_for_it() {
+    for ctrl in [false, true] {
+        let mut screen = TestScreen::new();
+        screen.write("!make").enter();
+        for (id, text) in [(1, "fix it"), (2, "and test it")] {
+            screen.write(text).enter().main(EventKind::PromptQueued { id: PromptId(id) });
+        }
+        let shown = super::pictures::picture(&mut screen, 100, 30);
+        assert!(shown.contains("kills the command and gives your messages back"), "{shown}");
+        screen.sent();
+        if ctrl {
+            screen.ctrl('c')
+        } else {
+            screen.esc()
+        };
+        let back = |id| Command::TakeBack { to: AgentPath::root(), id: PromptId(id) };
+        assert_eq!(screen.sent(), [back(1), back(2), Command::CancelShell]);
+        for (id, text) in [(1, "fix it"), (2, "and test it")] {
+            screen.main(EventKind::PromptReturned { id: PromptId(id), text: text.into() });
+        }
+        assert_eq!(screen.model.composer.text(), "fix it\nand test it");
+        assert_eq!(screen.notice(), "Stopped · 2 queued messages are back in the prompt");
+        assert_eq!(screen.model.queue.visible().count(), 0);
+    }
+}
