@@ -202,7 +202,7 @@ fn press_form(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut 
     match form.press(keys, key, &input, visible.as_deref()) {
         FormOutcome::Done => {}
         FormOutcome::Answered(given) => answer(model, given, effects),
-        FormOutcome::Remark(words) => model.say(words),
+        FormOutcome::Remark(words) => model.reply(words),
         FormOutcome::Letter(letter) => letter_typed(model, letter, effects),
         FormOutcome::Other(action) => press_common(model, action, effects),
     }

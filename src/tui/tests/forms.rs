@@ -341,3 +341,12 @@ fn forms_look_as_the_rest_does_at_each_size() {
         shot(&mut screen, "summary");
     }
 }
+
+#[test]
+fn a_remark_on_a_key_goes_with_the_next_one() {
+    let mut screen = asked(&json!([features(), library()]));
+    screen.enter();
+    assert_eq!(screen.notice(), "no answer yet · Space or a digit ticks an option");
+    screen.write("1");
+    assert_eq!(screen.notice(), "");
+}
