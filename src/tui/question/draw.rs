@@ -376,7 +376,10 @@ fn place_form(
     let needed = |area: Rect, roomy: bool| {
         let width = inner_size(area).0;
         let style = FormStyle { theme, width, keyboard: true, roomy, preview: usize::MAX };
-        let lines = (0..=last).map(|tab| FormLines::new(form, tab, style).tallest());
+        let lines = (0..=last).map(|tab| match FormLines::new(form, tab, style) {
+            shown if tab == form.tab => shown.lines.len(),
+            other => other.without_preview(),
+        });
         let head = if form.has_summary() { 1 + usize::from(roomy) } else { 0 };
         lines.max().unwrap_or(0) + head
     };

@@ -43,8 +43,8 @@ pub struct FormLines {
     focus: Option<usize>,
     /// The rows with a preview that is not among the lines.
     without_preview: Vec<usize>,
-    /// Lines of the shown preview, and of the longest one.
-    previews: (usize, usize),
+    /// Lines of the shown preview.
+    preview: usize,
 }
 
 /// How to draw a form.
@@ -71,20 +71,16 @@ impl FormLines {
         lines
     }
 
-    /// The number of lines; while the cursor is on an option, with the longest preview, so that nothing
-    /// moves when it is shown.
-    pub fn tallest(&self) -> usize {
-        match self.focus {
-            Some(_) => self.lines.len() - self.previews.0 + self.previews.1,
-            None => self.lines.len(),
-        }
+    /// The number of lines without the preview, which only the shown tab has.
+    pub fn without_preview(&self) -> usize {
+        self.lines.len() - self.preview
     }
 
     /// The lines of the tab, with as much of the preview as `height` lines have room for beside the rest.
     pub fn fitted(form: &AnswerForm, tab: usize, style: FormStyle<'_>, height: usize) -> Self {
         let lines = Self::new(form, tab, style);
-        let rest = lines.lines.len() - lines.previews.0;
-        match lines.lines.len() > height && lines.previews.0 > 0 {
+        let rest = lines.without_preview();
+        match lines.lines.len() > height && lines.preview > 0 {
             true => {
                 let room = height.saturating_sub(rest).max(MIN_PREVIEW_LINES);
                 Self::new(form, tab, FormStyle { preview: room, ..style })
@@ -134,10 +130,9 @@ impl FormLines {
             let margin = style.margin(question, row);
             self.push_option(option, &label, &margin, column, style);
             let mut preview = preview_lines(option, margin.width(), style);
-            self.previews.1 = self.previews.1.max(preview.len());
             if question.row == Some(row) {
                 cut_preview(&mut preview, margin.width(), style);
-                self.previews.0 = preview.len();
+                self.preview = preview.len();
                 self.lines.extend(preview);
             } else if !preview.is_empty() {
                 self.without_preview.push(row);
