@@ -534,3 +534,44 @@ fn alt_with_a_digit_reaches_every_number_that_ends_with_it() {
         assert_eq!(press('7').as_ref(), Some(&paths[number - 1]), "{number}");
     }
 }
+
+#[test]
+fn a_line_goes_down_beside_children_to_the_next_one_of_their_parent() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let top = screen.agent(&AgentPath::root(), "plan-1", "top");
+    let first = screen.agent(&top, "plan-2", "first");
+    screen.agent(&first, "explore-1", "leaf one");
+    screen.agent(&first, "explore-2", "leaf two");
+    screen.agent(&top, "explore-3", "second");
+    let output = picture(&mut screen, 120, 40);
+    let edge = |task: &str| {
+        let line = output.lines().find(|line| line.contains(task)).unwrap();
+        line.split_once("│ ").unwrap().1.split(char::is_numeric).next().unwrap().to_owned()
+    };
+    let edges = ["first", "leaf one", "leaf two", "second"].map(edge);
+    assert_eq!(edges, ["├▌", "│├▌", "│└▌", "└▌"], "{output}");
+    assert!(output.contains("│ ││▌") && output.contains("│ │ ▌"), "{output}");
+    let blank =
+        output.lines().filter(|line| line.ends_with("│ ││") || line.ends_with("│ │")).count();
+    assert_eq!(blank, 4, "nor between the panes: {output}");
+}
+
+#[test]
+fn the_end_that_differs_is_among_those_that_are_shown() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let root = AgentPath::root();
+    let agents: Vec<AgentPath> =
+        (1..=100).map(|at| screen.agent(&root, &format!("explore-{at}"), "look")).collect();
+    for (at, path) in agents.iter().enumerate() {
+        screen.wait(10);
+        let end = match at {
+            2 => RunEnd::Cancelled { before_start: false },
+            _ => RunEnd::Completed,
+        };
+        screen.event(path, finish(end, "done"));
+    }
+    let output = picture(&mut screen, 120, 40);
+    assert!(output.contains("▌  3 look"), "{output}");
+}
