@@ -52,7 +52,7 @@ pub fn draw(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAr
 }
 
 /// As many agents as there is room for, in the order of the panel: the focused one, then those in trouble,
-/// at work, in the queue, and ended ones, the newest end first.
+/// at work, in the queue, and ended ones: those that were not done, then the newest end first.
 pub fn most_telling<'a>(group: AgentGroup<'a>, room: usize) -> Vec<&'a AgentState> {
     let AgentGroup { model, agents, .. } = group;
     if agents.len() <= room {
@@ -66,9 +66,10 @@ pub fn most_telling<'a>(group: AgentGroup<'a>, room: usize) -> Vec<&'a AgentStat
             Glyph::Failed => 2,
             _ if agent.running() => 3,
             Glyph::Queued => 4,
+            Glyph::Done => 6,
             _ => 5,
         };
-        let ended = agent.run.ended.filter(|_| class == 5).unwrap_or_default();
+        let ended = agent.run.ended.filter(|_| class >= 5).unwrap_or_default();
         (class, std::cmp::Reverse(ended), *at)
     };
     let mut ranked: Vec<usize> = (0..agents.len()).collect();
