@@ -134,3 +134,22 @@ fn two_presses_of_ctrl_c_in_a_row_cancel_no_list_that_nobody_has_read() {
     screen.wait(200).ctrl('c');
     assert_eq!(screen.sent().len(), 3);
 }
+
+#[test]
+fn a_list_that_is_cut_counts_its_rows_and_shows_the_digits() {
+    let mut screen = busy();
+    for n in 1..=60 {
+        screen.agent(&root(), &format!("explore-{n}"), "one");
+    }
+    screen.ctrl('c');
+    let title = |screen: &mut TestScreen| {
+        let output = super::pictures::picture(screen, 100, 30);
+        output.lines().find(|line| line.contains("Cancel which?")).unwrap().to_owned()
+    };
+    assert!(title(&mut screen).contains("1 of 60"), "{}", title(&mut screen));
+    screen.write("57");
+    let shown = title(&mut screen);
+    assert!(shown.contains("Cancel which? › 57 ") && shown.contains("57 of 60"), "{shown}");
+    screen.key(KeyCode::Backspace);
+    assert!(title(&mut screen).contains("Cancel which? › 5 "), "{}", title(&mut screen));
+}

@@ -2,6 +2,7 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::text::Span;
 
 use crate::tui::agents::AgentState;
 use crate::tui::agents::gutter::edge;
@@ -9,8 +10,8 @@ use crate::tui::agents::picker::{AgentAction, AgentPicker};
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::model::TuiModel;
-use crate::tui::paint::{Painter, frame};
-use crate::tui::popup::{DrawnList, draw_rows};
+use crate::tui::paint::{BorderText, Painter, frame_with};
+use crate::tui::popup::{DrawnList, draw_rows, position};
 use crate::tui::{labels, layout};
 
 /// Numbers that a hint names one by one.
@@ -26,15 +27,29 @@ pub fn draw(
 ) -> DrawnList {
     let height = u16::try_from(which.rows.len() + 2).unwrap_or(u16::MAX).min(area.height);
     let area = Rect::new(area.x, area.bottom() - height, area.width, height);
-    let title = match which.action {
+    let (theme, style) = (painter.theme, painter.theme.question);
+    let name = match which.action {
         AgentAction::Cancel => "Cancel which?",
         AgentAction::Background => "Background which?",
     };
+    let mut left = vec![Span::styled(name, style)];
+    if !which.typed.is_empty() {
+        left.push(Span::styled(format!(" {} ", theme.glyphs.prompt), theme.dim));
+        left.push(Span::styled(which.typed.clone(), theme.text));
+    }
+    let is_cut = which.rows.len() + 2 > usize::from(area.height);
+    let place = position(which.selected, which.rows.len(), is_cut, false);
+    let words = |words: String| match words.is_empty() {
+        true => Vec::new(),
+        false => vec![Span::styled(words, theme.dim)],
+    };
+    let title = BorderText { left, right: words(place) };
     // Otherwise the hint line has the keys.
     let (width, height) = model.size;
     let tiny = layout::is_tiny(width, height);
     let foot = if tiny { which.hint(model).join(" · ") } else { String::new() };
-    let inner = frame(buffer, area, painter.theme, painter.theme.question, title, &foot);
+    let foot = BorderText { left: words(foot), right: Vec::new() };
+    let inner = frame_with(buffer, area, theme, style, title, foot);
     let agents: Vec<&AgentState> =
         which.rows.iter().filter_map(|path| model.agents.get(path)).collect();
     let group = AgentGroup { model, agents: &agents, painter };
