@@ -28,6 +28,7 @@ use crate::tui::{choices, events, mouse, replay, status_line};
 pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
     let mut effects = Vec::new();
     let changed = !matches!(msg, Msg::Tick { .. } | Msg::Window { .. });
+    let covered = model.overlay.is_some();
     match msg {
         Msg::Drawn(metrics) => {
             frame_drawn(model, *metrics);
@@ -95,6 +96,10 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
     }
     expire(model, &mut effects);
     replay::request_transcripts(model, &mut effects);
+    growth::request(model, &mut effects);
+    if covered {
+        question::uncovered(model);
+    }
     question::open_if_due(model);
     status_line::refresh(model, changed, &mut effects);
     choices::refresh(model, &mut effects);

@@ -220,9 +220,30 @@ fn press_common(model: &mut TuiModel, action: Option<Action>, effects: &mut Vec<
         Some(Action::BackgroundOrLeft) if model.composer.is_empty() => {
             picker::choose_background(model, effects);
         }
+        Some(Action::DeleteOrQuit) => model.reply(quit_words(model)),
         Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
         Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
         _ => {}
+    }
+}
+
+/// `a question waits · Tab puts it off, then Ctrl+D quits`.
+fn quit_words(model: &TuiModel) -> String {
+    let hint = |action, words| model.keymap.hint(KeyContext::Prompt, action, words);
+    let keys = [hint(Action::Next, "puts it off"), hint(Action::DeleteOrQuit, "quits")];
+    let keys = keys.into_iter().flatten().collect::<Vec<_>>().join(", then ");
+    labels::with_detail("a question waits", Some(keys))
+}
+
+/// Gives the keys back to the question below a page or list that has closed, unless a draft has them.
+pub fn uncovered(model: &mut TuiModel) {
+    if model.overlay.is_some() || !model.composer.is_empty() {
+        return;
+    }
+    let until = model.now + UNREAD_TIME;
+    if let Some(open) = model.questions.open.as_mut().filter(|open| !open.keyboard) {
+        open.keyboard = true;
+        open.unread_until = Some(until);
     }
 }
 

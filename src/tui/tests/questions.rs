@@ -462,3 +462,30 @@ fn the_end_of_a_turn_withdraws_mains_questions_and_no_others() {
         assert_eq!(screen.notice(), "allowed always: Bash(psql:*)");
     }
 }
+
+#[test]
+fn ctrl_d_says_how_to_quit_while_a_question_has_the_keys() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").wait(2000).asks(&root(), 1, "main", "psql shop").ctrl('d');
+    assert_eq!(screen.notice(), "a question waits · Tab puts it off, then Ctrl+D quits");
+    assert_eq!(screen.sent(), []);
+    screen.key(KeyCode::Down);
+    assert_eq!(screen.notice(), "");
+}
+
+#[test]
+fn a_page_over_a_question_closes_to_its_answers() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").wait(2000).asks(&root(), 1, "main", "psql shop");
+    screen.write("/cost").enter().draw();
+    assert!(screen.model.overlay.is_some());
+    screen.esc().draw();
+    assert!(screen.model.overlay.is_none());
+    screen.write("1");
+    assert_eq!(screen.sent().len(), 1, "the digit is an answer");
+    screen.asks(&root(), 2, "main", "psql shop").wait(2000).draw();
+    screen.write("draft").draw().ctrl('o');
+    assert!(screen.model.overlay.is_some());
+    screen.esc();
+    assert!(!screen.model.questions.open.as_ref().unwrap().keyboard, "a draft keeps the keys");
+}
