@@ -143,7 +143,8 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
             false => Some("queues a message"),
         };
         words.extend(queues.and_then(|queues| hint(Action::Submit, queues)));
-    } else if !draft {
+    }
+    if words.is_empty() || !draft && !model.main_is_busy() {
         words.push("? keys".to_owned());
     }
     words

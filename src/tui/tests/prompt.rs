@@ -6,7 +6,7 @@ use ratatui::backend::TestBackend;
 use ratatui::layout::Position;
 use ratatui::style::Style;
 
-use crate::protocol::{AgentPath, Command, RunEnd};
+use crate::protocol::{AgentPath, Command, EventKind, PromptId, RunEnd};
 use crate::tui::composer::{Movement, paste};
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::InterruptAction;
@@ -394,4 +394,15 @@ fn a_draft_under_an_earlier_prompt_is_what_ctrl_c_brings_back() {
     screen.write("another draft").key(KeyCode::Up).enter();
     screen.main(finish(RunEnd::Completed, "")).wait(1000).key(KeyCode::Down);
     assert_eq!(screen.model.composer.text(), "another draft");
+}
+
+#[test]
+fn queued_messages_leave_the_hint_line_its_keys() {
+    let mut screen = super::busy();
+    for (id, text) in [(0, "one"), (1, "two")] {
+        screen.write(text).enter().main(EventKind::PromptQueued { id: PromptId(id) });
+    }
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    let hint = shown.lines().nth(28).unwrap();
+    assert!(hint.contains("? keys"), "{shown}");
 }
