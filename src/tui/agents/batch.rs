@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ratatui::text::{Line, Span};
 
-use crate::protocol::AgentPath;
+use crate::protocol::{AgentPath, RunEnd};
 use crate::tui::agents::result::result_line;
 use crate::tui::agents::row::{
     AgentGroup, figure_width, kind, number_style, right_aligned, task, turns, turns_width,
@@ -49,9 +49,12 @@ pub fn live_lines(
     let room = usize::from(room);
     let open = beside && has_panel(model, &agents);
     let rows = || {
+        let (own, shared) = rows(&agents);
+        let group = AgentGroup { agents: &own, ..group };
         let columns = Columns::new(group, room);
-        let row = |at: usize| row(group, at, &columns, room);
-        (0..agents.len()).map(row).collect::<Vec<_>>()
+        let lines = (0..own.len()).map(|at| row(group, at, &columns, room));
+        let shared = AgentGroup { agents: &shared, ..group };
+        lines.chain(shared_row(shared, room)).collect::<Vec<_>>()
     };
     Some(match form {
         BatchForm::Whole if open => vec![head(group, true, room)],
@@ -73,8 +76,43 @@ pub fn agent_at(model: &TuiModel, item: &TranscriptItem, line: usize) -> Option<
         BatchForm::Rows { .. } => line,
         BatchForm::Head => return None,
     };
-    let agent = agents.get(row).filter(|_| !has_panel(model, &agents))?;
+    let (own, _) = rows(&agents);
+    let agent = own.get(row).filter(|_| !has_panel(model, &agents))?;
     Some(agent.path.clone())
+}
+
+/// The agents with a row of their own, and those that share one: several that were cancelled before they
+/// started. Those at work in the background have theirs above the prompt.
+fn rows<'a>(agents: &[&'a AgentState]) -> (Vec<&'a AgentState>, Vec<&'a AgentState>) {
+    let never = |agent: &AgentState| {
+        matches!(agent.run.phase, RunPhase::Ended(RunEnd::Cancelled { before_start: true }))
+    };
+    let shares = agents.iter().filter(|agent| never(agent)).count() > 1;
+    let here = agents.iter().copied().filter(|agent| !(agent.alive() && agent.in_background));
+    here.partition(|agent| !(shares && never(agent)))
+}
+
+/// `  ⊘ 39 agents cancelled before they started: 2–40`.
+fn shared_row(group: AgentGroup<'_>, room: usize) -> Option<Line<'static>> {
+    let AgentGroup { agents, painter, .. } = group;
+    let mut numbers: Vec<usize> = agents.iter().map(|agent| agent.number).collect();
+    numbers.sort_unstable();
+    let ranges = numbers.chunk_by(|one, next| one + 1 == *next).filter_map(|run| {
+        let (first, last) = (run.first()?, run.last()?);
+        Some(if first == last { first.to_string() } else { format!("{first}–{last}") })
+    });
+    let ranges: Vec<String> = ranges.collect();
+    let all = count(agents.len(), "agent");
+    let words = format!(" {all} cancelled before they started: {}", ranges.join(", "));
+    let mut spans = vec![
+        Span::styled(
+            format!("  {}", painter.sign(Glyph::Cancelled)),
+            painter.style(Glyph::Cancelled),
+        ),
+        Span::styled(words, painter.theme.dim),
+    ];
+    cut_spans(&mut spans, room);
+    (!agents.is_empty()).then(|| Line::from(spans))
 }
 
 /// The agents of a batch, each followed by those below it.

@@ -549,3 +549,23 @@ fn a_session_in_the_list_is_chosen_twice_with_work_in_the_background() {
         assert_eq!(screen.sent(), [Command::Resume(id)]);
     }
 }
+
+#[test]
+fn an_agent_in_the_background_has_no_second_row_below_the_turn() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let one = screen.agent(&root(), "explore-1", "map the routes");
+    let two = screen.agent(&root(), "explore-2", "read the docs");
+    screen.event(&two, EventKind::MovedToBackground);
+    screen
+        .event(&one, finish(RunEnd::Completed, "Two tables."))
+        .main(finish(RunEnd::Completed, ""));
+    let rows = |screen: &mut TestScreen| {
+        let output = super::pictures::picture(screen, 100, 30);
+        assert!(output.contains("1 map the routes"), "{output}");
+        output.matches("read the docs").count()
+    };
+    assert_eq!(rows(&mut screen), 1, "above the prompt");
+    screen.event(&two, finish(RunEnd::Completed, "No docs.")).wait(11_000);
+    assert_eq!(rows(&mut screen), 1, "below the turn, with what came of it");
+}

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::KeyCode;
 
-use crate::protocol::{ApiError, Command, EventKind, Failure, PermissionMode, RunEnd};
+use crate::protocol::{AgentPath, ApiError, Command, EventKind, Failure, PermissionMode, RunEnd};
 use crate::tui::testing::{TestScreen, finish};
 
 use super::pictures::picture;
@@ -119,4 +119,24 @@ fn the_children_of_a_cancelled_agent_end_with_it() {
     assert_eq!(label(&alone), "cancelled by you");
     assert_eq!(label(&child), "cancelled with its parent");
     assert_eq!(label(&parent), "cancelled by you");
+}
+
+#[test]
+fn agents_cancelled_before_they_started_share_a_row() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let first = screen.agent(&AgentPath::root(), "explore-1", "the first one");
+    let queued: Vec<AgentPath> = (2..=40)
+        .map(|n| screen.queued_agent(&AgentPath::root(), &format!("explore-{n}"), "wait"))
+        .collect();
+    let cancelled = |before_start| finish(RunEnd::Cancelled { before_start }, "");
+    screen.event(&first, cancelled(false));
+    for path in &queued {
+        screen.event(path, cancelled(true));
+    }
+    screen.main(cancelled(false));
+    let output = picture(&mut screen, 100, 30);
+    assert!(output.contains("1 the first one"), "{output}");
+    assert!(output.contains("⊘ 39 agents cancelled before they started: 2–40"), "{output}");
+    assert!(!output.contains("wait"), "{output}");
 }
