@@ -21,14 +21,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::list::AgentSummary;
 use super::record::{MessageRecord, Record};
 use super::writer::agent_file;
 use crate::protocol::{
     AgentEvent, AgentId, AgentInfo, AgentPath, AgentReport, ChildMeta, CompactionState,
-    ContentBlock, Cost, EventKind, Message, ResultBlock, Role, RunEnd, RunOutcome, Sender,
-    ShellRun, ToolDetails, ToolUseId, Usage, call_subject, remark,
+    ContentBlock, Cost, EXIT_PLAN_TOOL, EventKind, Message, ResultBlock, Role, RunEnd, RunOutcome,
+    Sender, ShellRun, ToolDetails, ToolUseId, Usage, call_subject, remark,
 };
 
 /// Turns the records of one file into events.
@@ -67,6 +68,8 @@ struct ReplayCall {
     /// The index of its start in `events`.
     event: usize,
     answered: Option<ReplayAnswer>,
+    /// The input of a call that shows a plan.
+    plan: Option<Box<Value>>,
 }
 
 /// The result of a call.
@@ -288,6 +291,12 @@ impl<'a> Replay<'a> {
             let path = self.path.child(report.agent_id);
             self.events.push(event(path, self.at, EventKind::Reported { info, outcome }));
         }
+        let plan = self.calls.get(id).and_then(|call| call.plan.clone());
+        if let (Some(ToolDetails::Denied(denial)), Some(input)) = (details, plan) {
+            let (id, tool, denial) = (id.clone(), name.clone(), denial.clone());
+            let input = *input;
+            self.push(EventKind::PermissionDenied { id, tool, input, denial });
+        }
         let end_of = report.map(|report| report.agent_id);
         if let Some(call) = self.calls.get_mut(id) {
             call.answered = Some(ReplayAnswer { at: self.at, end_of });
@@ -348,6 +357,7 @@ impl<'a> Replay<'a> {
                         prompt,
                         event: self.events.len(),
                         answered: None,
+                        plan: (name == EXIT_PLAN_TOOL).then(|| input.clone()),
                     };
                     self.calls.insert(id.clone(), call);
                     let (id, name) = (id.clone(), name.clone());
@@ -398,6 +408,11 @@ impl<'a> Replay<'a> {
             let outcome = RunOutcome::without_work(RunEnd::Interrupted);
             self.push(EventKind::Finished(Box::new(outcome)));
         }
+    }
+
+    /// Returns the events of this file alone, to which another process adds: more records only add events.
+    pub fn into_events_so_far(self) -> Vec<AgentEvent> {
+        self.events
     }
 
     /// Returns the events of this file alone, once all of it was read.

@@ -6,7 +6,7 @@ use crossterm::event::KeyCode;
 use serde_json::{Value, json};
 
 use crate::protocol::{
-    Answer, Command, EventKind, QuestionId, ResultBlock, ToolDetails, ToolUseId,
+    Answer, Command, Denial, EventKind, QuestionId, ResultBlock, ToolDetails, ToolUseId,
 };
 use crate::tui::host::HostRequest;
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -189,4 +189,47 @@ fn plans_look_as_the_rest_does_at_each_size() {
         let output = styled_picture(&mut view, &mut screen, width, height);
         insta::assert_snapshot!(format!("plan_{width}x{height}"), output);
     }
+}
+
+#[test]
+fn a_refused_plan_stays_with_the_words_of_the_user() {
+    let mut screen = TestScreen::new();
+    let denial =
+        Denial { by_user: true, declined: false, reason: Some("leave the tests".to_owned()) };
+    screen.prompt("go").main(EventKind::PermissionDenied {
+        id: ToolUseId::new("1"),
+        tool: "ExitPlanMode".to_owned(),
+        input: json!({ "plan": PLAN }),
+        denial: denial.clone(),
+    });
+    screen.main(EventKind::ToolFinished {
+        id: ToolUseId::new("1"),
+        name: "ExitPlanMode".to_owned(),
+        is_error: true,
+        summary: "denied".to_owned(),
+        content: vec![ResultBlock::Text { text: "the user said no: leave the tests".to_owned() }],
+        details: Some(ToolDetails::Denied(denial)),
+        took: Duration::ZERO,
+    });
+    let shown = picture(&mut screen, 80, 40);
+    let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
+    let line = |words: &str| lines.iter().position(|line| line.contains(words));
+    let head = line("ExitPlanMode").unwrap();
+    assert!(lines[head].ends_with("denied by you"), "{shown}");
+    let (step, folded) = (line("1. Change -gt to -ge"), line("lines · Ctrl+T"));
+    let words = line("└ leave the tests");
+    assert!(Some(head) < step && step < folded && folded < words, "{shown}");
+    screen.draw().ctrl('t');
+    let shown = picture(&mut screen, 80, 40);
+    assert!(shown.contains("risk") && shown.contains("└ leave the tests"), "{shown}");
+}
+
+#[test]
+fn a_plan_that_the_editor_could_not_change_is_called_so() {
+    let mut screen = planned(PLAN);
+    let at = screen.at;
+    screen.write("3");
+    let answered = HostRequest::Edit(Err("vi ended with exit status: 1".to_owned()));
+    screen.send(Msg::Host { answered, at });
+    assert_eq!(screen.notice(), "vi ended with exit status: 1 · the plan is unchanged");
 }

@@ -71,6 +71,16 @@ impl TranscriptState {
         self.mark_changed(item);
     }
 
+    /// Keeps the plan of a denied call.
+    pub fn plan_refused(&mut self, id: &ToolUseId, plan: &str) {
+        let Some(item) = self.open_item(id) else { return };
+        if let Some(call) = self.call(item, id) {
+            tail_bytes(plan, MAX_CALL_OUTPUT).clone_into(&mut call.output);
+        }
+        self.bytes += plan.len().min(MAX_CALL_OUTPUT);
+        self.mark_changed(item);
+    }
+
     /// Creates a call that has not started, with its announced subject.
     fn unstarted_call(&self, id: &ToolUseId, name: &str) -> ToolCallItem {
         let announced = self.announced.iter().find(|(announced, _)| announced == id);

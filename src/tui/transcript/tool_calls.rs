@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{ASK_USER_TOOL, Todo, TodoStatus, ToolDetails};
+use crate::protocol::{ASK_USER_TOOL, EXIT_PLAN_TOOL, Todo, TodoStatus, ToolDetails};
 use crate::tui::format::{clock, count};
 use crate::tui::labels::with_detail;
 use crate::tui::paint::{cut_spans, cut_with_more};
@@ -64,8 +64,11 @@ pub(super) fn tools(
     open: bool,
     style: &ItemStyle<'_>,
 ) -> Vec<Line<'static>> {
-    if let [ToolCallItem { denied: Some(words), .. }] = calls {
-        return denied(&calls[0], words, open, style);
+    if let [call @ ToolCallItem { denied: Some(words), .. }] = calls {
+        return match is_refused_plan(call) {
+            true => refused_plan(call, words, open, style),
+            false => denied(call, words, open, style),
+        };
     }
     let calls = match calls {
         // The list stays until the next one is there.
@@ -226,6 +229,29 @@ fn denied(
     lines
 }
 
+fn is_refused_plan(call: &ToolCallItem) -> bool {
+    call.denied.is_some() && call.name == EXIT_PLAN_TOOL && !call.output.is_empty()
+}
+
+/// A plan that the user has refused, with the reason below it.
+fn refused_plan(
+    call: &ToolCallItem,
+    words: &str,
+    open: bool,
+    style: &ItemStyle<'_>,
+) -> Vec<Line<'static>> {
+    let (words, reason) = words.split_once(": ").unwrap_or((words, ""));
+    let mut lines = denied(call, words, open, style);
+    lines.extend(plan(&call.output, preview_lines(call, open), style));
+    if !reason.is_empty() {
+        let reason = Line::styled(one_line(reason), style.theme.bad);
+        let width = style.prose.saturating_sub(4);
+        let reason = wrap_hanging(&reason, width, &Line::default(), &Line::default());
+        lines.extend(branched(reason, style.theme));
+    }
+    lines
+}
+
 fn succeeded(call: &ToolCallItem) -> bool {
     call.denied.is_none() && call.result.as_ref().is_some_and(|result| !result.is_error)
 }
@@ -306,8 +332,10 @@ pub(super) fn preview_lines(call: &ToolCallItem, open: bool) -> usize {
     let ended_well = succeeded(call);
     let quiet = call.result.as_ref().is_some_and(|result| result.summary == "no output");
     match open {
-        _ if call.denied.is_some() || call.output.trim().is_empty() || quiet => 0,
+        _ if call.output.trim().is_empty() || quiet => 0,
+        _ if call.denied.is_some() && !is_refused_plan(call) => 0,
         true => usize::MAX,
+        false if is_refused_plan(call) => PLAN_LINES,
         false if !ended_well => FAILED_LINES,
         // What they read is for the model; the user has the file.
         false if GROUPED_TOOLS.contains(&call.name.as_str()) => 0,

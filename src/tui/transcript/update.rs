@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::{
-    CompactionState, ContentBlock, EventKind, NoticeLevel, ResultBlock, ToolDetails,
+    CompactionState, ContentBlock, EXIT_PLAN_TOOL, EventKind, NoticeLevel, ResultBlock, ToolDetails,
 };
 use crate::tui::labels;
 use crate::tui::transcript::{ItemKind, ToolCallResult, TranscriptState};
@@ -39,6 +39,9 @@ pub fn transcribe(transcript: &mut TranscriptState, kind: EventKind, now: Durati
             let subject = labels::call_subject("", &input).trim().to_owned();
             transcript.call_announced(id.clone(), subject);
             transcript.call_denied(&id, &tool, labels::denial_label(&denial));
+            if let Some(plan) = input["plan"].as_str().filter(|_| tool == EXIT_PLAN_TOOL) {
+                transcript.plan_refused(&id, plan);
+            }
         }
         EventKind::Compaction { by_hand, state } => compaction(transcript, by_hand, state),
         EventKind::Notice { level, text } => {
