@@ -353,14 +353,16 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         HostRequest::Notes(notes) => model.session.notes = notes,
         HostRequest::Edit(edited) if question::plan_edited(model, edited.as_deref().ok()) => {
             if let Err(problem) = edited {
-                model.say(problem);
+                model.say(format!("{problem} · the plan is unchanged"));
             }
         }
         HostRequest::Edit(Ok(text)) => {
             model.composer.replace(text.trim_end_matches('\n'));
             draft::edited(model, effects);
         }
-        HostRequest::Edit(Err(problem)) => model.say(problem),
+        HostRequest::Edit(Err(problem)) => {
+            model.say(format!("{problem} · the draft is unchanged"));
+        }
         HostRequest::Remember(_) => {}
         HostRequest::Keep { choice, result } => choices::kept(model, &choice, result),
         HostRequest::Notify { text, result } => {

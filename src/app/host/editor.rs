@@ -35,9 +35,7 @@ impl LocalHost {
         tokio::fs::write(file.path(), format!("{draft}\n"))
             .await
             .map_err(|error| error.to_string())?;
-        self.run_editor(file.path())
-            .await
-            .map_err(|error| format!("{error}: the draft is unchanged"))?;
+        self.run_editor(file.path()).await?;
         let text = tokio::fs::read_to_string(file.path()).await;
         text.map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
     }

@@ -126,7 +126,7 @@ fn the_plan_can_be_edited_and_is_shown_again() {
     for text in [Err("no editor"), Ok(" \n")] {
         screen.write("3").send(Msg::Host { answered: edited(text), at });
     }
-    assert_eq!(screen.notice(), "no editor");
+    assert_eq!(screen.notice(), "no editor · the plan is unchanged");
     screen.effects.clear();
     screen.draw().write("1");
     assert_eq!(approved(&mut screen), json!({ "plan": "# Only look", "mode": "default" }));
