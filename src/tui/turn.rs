@@ -2,6 +2,7 @@
 //! tokens and cost.
 
 use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::protocol::{Failure, RunEnd, RunOutcome};
@@ -51,7 +52,7 @@ pub fn finish_item(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
             facts.push(format!("{} continued in the background", tally.in_background).into());
         }
     }
-    facts.extend(changes_label(model).map(FinishFact::from));
+    facts.extend(changes_labels(model).into_iter().map(FinishFact::from));
     facts.extend(tests_fact(model));
     let (mut used, mut cost) = labels::sum_usage(agents(model));
     used += model.run.usage.counted();
@@ -131,14 +132,24 @@ fn advice(model: &TuiModel, outcome: &RunOutcome) -> Option<String> {
     }
 }
 
-/// `3 files +41 −12`: what main and its agents have changed, if anything.
-fn changes_label(model: &TuiModel) -> Option<String> {
-    let (mut files, mut added, mut removed) = (BTreeSet::new(), 0, 0);
-    for (file, lines) in runs(model).flat_map(|run| &run.changes) {
-        files.insert(file);
-        (added, removed) = (added + lines.0, removed + lines.1);
-    }
-    (!files.is_empty()).then(|| format!("{} +{added} −{removed}", count(files.len(), "file")))
+/// `3 files +41 −12` and `worktrees: 1 file +2 −1`: what main and its agents have changed, if anything. What
+/// is in worktrees of agents has changed nothing for the user yet.
+fn changes_labels(model: &TuiModel) -> Vec<String> {
+    let worktrees: Vec<&Path> =
+        agents(model).filter_map(|agent| Some(agent.worktree.as_ref()?.path.as_path())).collect();
+    let is_apart = |file: &Path| worktrees.iter().any(|folder| file.starts_with(folder));
+    let label = |apart: bool| {
+        let (mut files, mut added, mut removed) = (BTreeSet::new(), 0, 0);
+        let changes = runs(model).flat_map(|run| &run.changes);
+        for (file, lines) in changes.filter(|(file, _)| is_apart(file) == apart) {
+            files.insert(file);
+            (added, removed) = (added + lines.0, removed + lines.1);
+        }
+        let words = format!("{} +{added} −{removed}", count(files.len(), "file"));
+        (!files.is_empty()).then_some(words)
+    };
+    let apart = label(true).map(|words| format!("worktrees: {words}"));
+    label(false).into_iter().chain(apart).collect()
 }
 
 /// `214 tests green` or `2 of 214 tests red`: the tests that ran last.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::overlays::{reply, styled};
 use super::pictures::picture;
 use crate::protocol::{
-    AgentId, AgentPath, ChangeKind, EventKind, FileChange, MergedWork, RunEnd, WorkingTreeChanges,
-    WorktreeInfo,
+    AgentId, AgentPath, ChangeKind, EventKind, FileChange, MergedWork, RunEnd, ToolDetails,
+    ToolUseId, WorkingTreeChanges, WorktreeInfo,
 };
 use crate::tui::host::HostRequest;
 use crate::tui::msg::ScreenEffect;
@@ -119,4 +119,32 @@ fn an_agent_without_work_has_no_key_for_it() {
     asked(&mut screen);
     screen.write("d");
     assert!(asked(&mut screen).is_empty());
+}
+
+#[test]
+fn the_last_line_counts_the_files_in_worktrees_apart() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let path = screen.agent(&AgentPath::root(), "tidy-1", "round the discount");
+    screen.event(&path, EventKind::WorktreeEntered(worktree()));
+    let edited = |file: &str| EventKind::ToolFinished {
+        id: ToolUseId::new(file),
+        name: "Edit".to_owned(),
+        is_error: false,
+        summary: "+2 −1".to_owned(),
+        content: Vec::new(),
+        details: Some(ToolDetails::Diff {
+            path: PathBuf::from(file),
+            diff: String::new(),
+            added: 2,
+            removed: 1,
+        }),
+        took: std::time::Duration::ZERO,
+    };
+    screen.event(&path, edited("/data/worktrees/tidy-1a2b/src/shop.py"));
+    screen.event(&path, finish(RunEnd::Completed, "done")).main(finish(RunEnd::Completed, ""));
+    let shown = picture(&mut screen, 120, 30);
+    let line = shown.lines().find(|line| line.contains("done in")).unwrap();
+    assert!(line.contains(" · worktrees: 1 file +2 −1"), "{shown}");
+    assert!(!line.contains(" · 1 file"), "{shown}");
 }
