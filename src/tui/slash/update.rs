@@ -259,7 +259,10 @@ fn rename(model: &mut TuiModel, argument: &str, effects: &mut Vec<ScreenEffect>)
 }
 
 fn cost_lines(model: &TuiModel) -> Vec<PageLine> {
-    let context = tokens(model.run.context);
+    let context = match model.run.context {
+        0 => "no request has ended yet".to_owned(),
+        context => format!("{} tokens of the last request", tokens(context)),
+    };
     let (main, main_cost) = (model.session.main_spent.0.counted(), model.session.main_spent.1);
     let (of_agents, _) = labels::sum_usage(model.agents.iter());
     let cost = match money(model.total_cost()) {
@@ -274,7 +277,7 @@ fn cost_lines(model: &TuiModel) -> Vec<PageLine> {
     let mut lines = vec![
         fact("session   ", cost),
         fact("tokens    ", format!("{}, agents included", tokens(main + of_agents))),
-        fact("context   ", format!("{context} tokens of the last request")),
+        fact("context   ", context),
     ];
     let agents: Vec<&AgentState> = model.agents.iter().collect();
     if agents.is_empty() {

@@ -16,7 +16,7 @@ use crate::tui::testing::{TestScreen, finish, session_choice};
 use crate::tui::transcript::ItemKind;
 
 use super::pictures::picture;
-use super::root;
+use super::{busy, root};
 
 #[test]
 fn commands_run_from_the_menu_and_unknown_ones_keep_the_draft() {
@@ -273,4 +273,12 @@ fn an_export_goes_to_the_named_file_and_says_where() {
     let answered = HostRequest::Export { session, path, result };
     screen.send(Msg::Host { answered, at: Duration::ZERO });
     assert_eq!(screen.notice(), "/shop/notes.md exists: name another file");
+}
+
+#[test]
+fn cost_says_when_there_was_no_request_yet() {
+    let mut screen = busy();
+    screen.write("/cost").enter();
+    let shown = picture(&mut screen, 100, 30);
+    assert!(shown.contains("context   no request has ended yet"), "{shown}");
 }
