@@ -331,7 +331,7 @@ fn confirm_hint(model: &TuiModel, picker: &Picker) -> Option<String> {
         _ if !picker.confirms => return None,
         PickerRows::Sessions(_) => {
             let (who, them) = stop::session_work_label(model)?;
-            (who, format!("again stops {them}"))
+            (who, format!("again stops {them} and resumes this session"))
         }
         _ => ("runs everything without asking".to_owned(), "turns it on".to_owned()),
     };

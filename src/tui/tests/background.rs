@@ -535,8 +535,8 @@ fn a_session_in_the_list_is_chosen_twice_with_work_in_the_background() {
     screen.enter();
     assert_eq!(screen.sent(), [Command::Resume(id)]);
     for (agents, jobs, hint) in [
-        (2, 0, "2 agents are working · Enter again stops them"),
-        (0, 1, "1 command is running · Enter again stops it"),
+        (2, 0, "2 agents are working · Enter again stops them and resumes this session"),
+        (0, 1, "1 command is running · Enter again stops it and resumes this session"),
     ] {
         let (mut screen, id) = listed(agents, jobs);
         screen.enter();
