@@ -156,7 +156,9 @@ fn work_tokens(model: &TuiModel, run: &RunState) -> Option<String> {
         some @ 1_000..10_000 => format!("{}.{}k", some / 1000, some / 100 % 10),
         some => tokens(some),
     };
-    Some(format!("↓ {down} tokens"))
+    // In ASCII, the arrow would be a letter.
+    let sign = Some("↓ ").filter(|_| !model.settings.glyphs().is_ascii());
+    Some(format!("{}{down} tokens", sign.unwrap_or_default()))
 }
 
 fn agent_words(model: &TuiModel, agent: &AgentState) -> String {

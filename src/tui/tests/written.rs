@@ -12,8 +12,9 @@ use crate::tui::text::Highlighter;
 use crate::tui::theme::{ASCII, Theme};
 use crate::tui::view::View;
 
-use super::pictures::picture_by;
+use super::pictures::{picture, picture_by};
 use super::seen::asked;
+use super::{busy, root};
 
 const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
 
@@ -161,4 +162,24 @@ fn no_row_of_a_path_in_a_line_looks_like_another_line() {
             assert!(starts(" ↪ ") > 3, "{rows:#?}");
         }
     }
+}
+
+#[test]
+fn long_lines_of_code_in_an_answer_break_at_words_with_a_sign() {
+    let mut screen = TestScreen::new();
+    let code = "let row = query(\"SELECT * FROM sessions WHERE token = $1\"); // a comment";
+    screen.prompt("go").says(&root(), &format!("```rust\n{code}\n```\n\nDone."));
+    let output = picture(&mut screen, 60, 24);
+    assert!(output.contains("\n  ↪ ") && output.contains("comment\n"), "{output}");
+    assert!(!output.contains("comm\n"), "{output}");
+}
+
+#[test]
+fn without_unicode_no_letter_stands_for_an_arrow() {
+    let mut screen = busy();
+    screen.model.settings.env = [("LANG", "C")].into_iter().collect();
+    screen.wait(1000);
+    let output = picture(&mut screen, 100, 30);
+    let work = output.lines().find(|line| line.contains(" tokens · ")).unwrap();
+    assert!(work.contains("0:01 · 1 tokens") || work.contains("0:01 · 2 tokens"), "{output}");
 }

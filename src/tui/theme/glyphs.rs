@@ -189,6 +189,11 @@ impl Glyphs {
         if few || locale.is_some_and(|locale| !is_utf8(locale)) { &ASCII } else { &UNICODE }
     }
 
+    /// Whether these are the signs of terminals without Unicode.
+    pub fn is_ascii(&self) -> bool {
+        self.down.is_ascii()
+    }
+
     /// All signs, in one order for both sets. A spinner counts as its first frame.
     fn signs(&self) -> [&'static str; 31] {
         [
