@@ -150,9 +150,9 @@ impl MarkdownLayout {
         }
         if cells_of(&indent.rest) + CODE_INDENT.len() + TEXT_ROOM <= width {
             indent.first.push(Span::raw(CODE_INDENT));
-            indent.rest.push(Span::raw(CODE_INDENT));
+            indent.rest.push(Span::styled(format!("{} ", theme.glyphs.continued), theme.dim));
         }
-        indent.wrap(runs(text, theme), width, WrapMode::Cells, &mut self.lines);
+        indent.wrap_written(runs(text, theme), width, theme.dim, &mut self.lines);
     }
 }
 
