@@ -113,6 +113,7 @@ pub fn lines<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
 
 /// A drawn row in words.
 pub fn clean_row(row: &str) -> Row {
+    let row = row.replace("↑↓", "arrows").replace("←→", "arrows");
     let mut text = String::with_capacity(row.len());
     let mut letters = row.chars().peekable();
     let mut selected = false;

@@ -342,3 +342,16 @@ fn no_line_is_left_for_the_terminal_to_wrap() {
     }
     assert!(said.contains("Question:") && said.contains("Answers:"), "{said}");
 }
+
+#[test]
+fn pairs_of_arrows_are_called_so() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go");
+    for name in ["explore-1", "explore-2"] {
+        lines.screen.agent(&root(), name, "look");
+    }
+    lines.said();
+    lines.screen.ctrl('c');
+    let said = lines.frame(true).prompt.rows.join("\n");
+    assert!(said.contains("1-2 or arrows Enter picks"), "{said}");
+}
