@@ -153,9 +153,14 @@ fn unknown_key(key: &str) -> String {
     let mut known = Vec::new();
     leaves(&SCHEMA, "", &mut known);
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
-    let last = known.iter().copied().find(|known| known.rsplit('.').next() == Some(key));
+    let end = |known: &str| known.rsplit('.').next().unwrap_or_default().to_owned();
+    let last = known.iter().copied().find(|known| end(known) == key);
     let near = || {
-        let alike = known.iter().map(|name| (likeness(key, name), *name));
+        let likeness = |name: &str| match key.contains('.') {
+            true => likeness(key, name),
+            false => likeness(key, name).max(likeness(key, &end(name))),
+        };
+        let alike = known.iter().map(|name| (likeness(name), *name));
         let best = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
         best.filter(|(ratio, _)| *ratio >= LIKENESS).map(|(_, name)| name)
     };
@@ -274,6 +279,7 @@ mod tests {
         let table = [
             ("model.efort", "low", "there is no key `model.efort`; did you mean model.effort?"),
             ("effort", "low", "there is no key `effort`; did you mean model.effort?"),
+            ("efort", "low", "there is no key `efort`; did you mean model.effort?"),
             ("nothing", "low", "there is no key `nothing`; `caliban config show` lists the keys"),
             ("", "low", "there is no key ``; `caliban config show` lists the keys"),
             ("model", "low", "`model` is a table: name a key in it, such as model.name"),
