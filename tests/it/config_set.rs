@@ -63,6 +63,8 @@ async fn what_a_start_would_refuse_is_not_written() {
         assert!(run.assert_code(2).stderr.contains(expected), "{args:?}: {run}");
         assert_eq!(run.stderr.lines().count(), 1, "{run}");
         assert_eq!(own(&scene), before, "{args:?}");
+        let names_line = run.stderr.contains("config.toml:");
+        assert!(args[0] != "tui.theme" || !names_line, "there is no such line: {run}");
     }
 }
 

@@ -55,9 +55,18 @@ fn check(
     setup.loaded = config::load_replaced(&sources, project, (&file.path, text))?;
     setup.gate(true, &EventQueue::unbounded())?;
     match edit.key().as_str() {
-        "tui.theme" => theme::check(setup).map_err(AppError::Usage),
+        "tui.theme" => theme::check(setup).map_err(|why| AppError::Usage(without_place(&why))),
         _ => Ok(()),
     }
+}
+
+/// An error without the file and the line where the key would be.
+fn without_place(why: &str) -> String {
+    let is_line = |place: &str| {
+        place.rsplit_once(':').is_some_and(|(_, line)| line.bytes().all(|it| it.is_ascii_digit()))
+    };
+    let what = why.split_once(": ").filter(|(place, _)| is_line(place));
+    what.map_or(why, |(_, what)| what).to_owned()
 }
 
 /// Lists of which the entries of all files count.
