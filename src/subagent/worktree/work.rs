@@ -199,8 +199,7 @@ impl<'a> Merge<'a> {
         let fits = self.checkout.output(words.into_iter().chain(patch));
         fits.and_then(|_| self.rehearse(&merged, &files)).map_err(|error| match error {
             GitError::Failed(said) => {
-                let said = said.trim_start_matches("error: ").to_owned();
-                WorkError::NotApplied { said, commit: commit() }
+                WorkError::NotApplied { said: in_our_words(&said), commit: commit() }
             }
             other => other.into(),
         })?;
@@ -249,6 +248,15 @@ impl<'a> Merge<'a> {
         }
         let files = parts.map(text).collect();
         Err(WorkError::Conflict { files, commit: self.theirs.to_owned() })
+    }
+}
+
+/// What git said of a patch that does not fit, for a user who has not called git.
+fn in_our_words(said: &str) -> String {
+    let said = said.trim_start_matches("error: ");
+    match said.strip_suffix(": already exists in working directory") {
+        Some(file) => format!("you have a file {file} yourself"),
+        None => said.to_owned(),
     }
 }
 

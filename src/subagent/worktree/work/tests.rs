@@ -116,7 +116,7 @@ async fn an_untracked_file_in_the_way_is_kept() {
     let agent = left(&place, |top| fs::write(top.join("new.txt"), "agent\n").unwrap()).await;
     place.write("new.txt", "mine, and nowhere else\n");
     let error = merge(&place, &agent).await.unwrap_err().to_string();
-    assert!(error.starts_with("nothing has changed: new.txt: already exists"), "{error}");
+    assert!(error.starts_with("nothing has changed: you have a file new.txt yourself;"), "{error}");
     assert_eq!(read(&place, "new.txt"), "mine, and nowhere else\n");
     assert!(agent.info.path.exists());
 }
