@@ -82,11 +82,12 @@ impl PreparedCall for EditCall {
     }
 
     async fn preview(&self, access: &Access) -> Preview {
-        let input = self.input.clone();
+        let (input, ledger) = (self.input.clone(), self.tool.files.ledger.clone());
         file::preview(access, move |on_disk| {
             let path = on_disk.target.written.as_path();
             let old = file::text(path, on_disk.content()?).ok()?;
-            Some(match apply(path, old, &input) {
+            let change = on_disk.check(&ledger, None).and_then(|()| apply(path, old, &input));
+            Some(match change {
                 Ok(new) => FileDiff::whole(old, &new.text),
                 Err(error) => format!("This edit would fail: {error}"),
             })
@@ -247,6 +248,7 @@ mod tests {
     async fn the_preview_is_the_diff_or_why_the_edit_would_fail() {
         let bench = ToolFixture::new();
         bench.file("f", "a\n");
+        bench.text("Read", json!({"file_path": "f"})).await;
         let access = bench.access("Edit", &input("a", "b"));
         let preview = bench.prepare("Edit", &input("a", "b")).preview(&access).await;
         assert_eq!(preview.text.as_deref(), Some("@@ -1 +1 @@\n-a\n+b\n"));

@@ -71,7 +71,11 @@ impl PreparedCall for WriteCall {
 
     async fn preview(&self, access: &Access) -> Preview {
         let content = self.input.content.clone();
+        let ledger = self.tool.files.ledger.clone();
         file::preview(access, move |on_disk| {
+            if let Err(error) = on_disk.check(&ledger, None) {
+                return Some(format!("This write would fail: {error}"));
+            }
             let old = on_disk.content().unwrap_or_default();
             Some(FileDiff::whole(&String::from_utf8_lossy(old), &content))
         })
@@ -204,9 +208,31 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn the_preview_of_a_call_that_would_fail_says_why() {
+        let bench = ToolFixture::new();
+        bench.file("f", "a\n");
+        let input = input("f", "b\n");
+        let access = bench.access("Write", &input);
+        let preview = bench.prepare("Write", &input).preview(&access).await;
+        let text = preview.text.unwrap();
+        assert!(
+            text.starts_with("This write would fail: ") && text.contains("not been read"),
+            "{text}"
+        );
+        let input = json!({"file_path": "f", "old_string": "a", "new_string": "b"});
+        let preview = bench.prepare("Edit", &input).preview(&access).await;
+        let text = preview.text.unwrap();
+        assert!(
+            text.starts_with("This edit would fail: ") && text.contains("not been read"),
+            "{text}"
+        );
+    }
+
+    #[tokio::test]
     async fn the_preview_is_the_diff_and_changes_nothing() {
         let bench = ToolFixture::new();
         bench.file("f", "a\n");
+        bench.text("Read", json!({"file_path": "f"})).await;
         let input = input("f", "b\n");
         let access = bench.access("Write", &input);
         let preview = bench.prepare("Write", &input).preview(&access).await;
