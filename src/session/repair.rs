@@ -58,7 +58,14 @@ pub fn repair(
 
 /// Returns the result of an interrupted call.
 pub fn interrupted_result(id: &ToolUseId) -> ContentBlock {
-    error_result(id, "interrupted: the program ended before this call finished".to_owned())
+    let text = "interrupted: the program ended before this call finished".to_owned();
+    match error_result(id, text) {
+        ContentBlock::ToolResult { tool_use_id, content, is_error, call, details, .. } => {
+            let summary = "interrupted".to_owned();
+            ContentBlock::ToolResult { tool_use_id, content, is_error, call, summary, details }
+        }
+        other => other,
+    }
 }
 
 fn error_result(id: &ToolUseId, text: String) -> ContentBlock {
