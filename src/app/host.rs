@@ -299,8 +299,15 @@ impl LocalHost {
     /// Names a session, or takes its name away.
     async fn rename(&self, session: SessionId, name: &str) -> Result<Option<String>, String> {
         let (store, name) = (self.store.clone(), name.to_owned());
-        let renamed = tokio::task::spawn_blocking(move || store.rename(session, &name)).await;
-        renamed.map_err(|error| error.to_string())?.map_err(|error| match error {
+        let rename = move || {
+            let others = || store.named(&name).into_iter().filter(|id| *id != session);
+            match !name.trim().is_empty() && others().next().is_some() {
+                true => Err(format!("another session has the name {name}: choose another one")),
+                false => Ok(store.rename(session, &name)),
+            }
+        };
+        let renamed = tokio::task::spawn_blocking(rename).await;
+        renamed.map_err(|error| error.to_string())??.map_err(|error| match error {
             StoreError::Write { source, .. } if source.kind() == ErrorKind::NotFound => {
                 NOTHING_TO_NAME.to_owned()
             }

@@ -1,4 +1,4 @@
-//! Removes sessions that nobody has used for long, once a day, while a session is open.
+//! Removes sessions that have not been used for many days, once a day, while a session is open.
 
 use std::fs::{self, File};
 use std::path::PathBuf;

@@ -122,7 +122,7 @@ pub enum SessionsAction {
     },
     /// Delete a session and its sub-agents' transcripts; the start of its id is enough.
     Rm { id: String },
-    /// Delete the sessions that nobody has used for long; those in use stay.
+    /// Delete the sessions that have not been used for many days; those that are open stay.
     Prune {
         /// Delete those last used more than so many days ago [default: session.keep_days, 30].
         #[arg(long, value_name = "DAYS")]

@@ -23,15 +23,19 @@ pub enum IdMatch {
     Agent { session: SessionId, agent: AgentId },
 }
 
-/// Nothing, or more than one, begins with the given prefix.
+/// Nothing, or more than one, has an id that starts with the given prefix.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    #[error("no session is named `{prefix}` or begins with it; `caliban sessions` lists them")]
+    #[error(
+        "no session has the name `{prefix}` or an ID that starts with it; `caliban sessions` lists them"
+    )]
     None { prefix: String },
     #[error("`{prefix}` means {count} sessions: {}; type more of the id", ids.join(", "))]
     Ambiguous { prefix: String, count: usize, ids: Vec<String> },
+    #[error("{count} sessions have the name `{prefix}`: {}; use the ID", ids.join(", "))]
+    Named { prefix: String, count: usize, ids: Vec<String> },
     #[error(
-        "no session is named `{prefix}`, and no session and no agent begins with it; `caliban sessions` lists sessions, and shows the ids of a session's agents with it"
+        "no session has the name `{prefix}`, and no session or agent ID starts with it; `caliban sessions` lists the sessions, and `caliban sessions show ID` the agents of one"
     )]
     Nothing { prefix: String },
     #[error("{count} ids begin with `{prefix}`: {}; type more of the id", ids.join(", "))]
@@ -89,20 +93,30 @@ impl SessionStore {
         let prefix = prefix.trim().to_lowercase();
         let mut found = self.ids();
         found.retain(|id| !prefix.is_empty() && id.to_string().starts_with(&prefix));
-        if found.is_empty() {
-            let is_named =
-                |id: &SessionId| self.name(*id).is_some_and(|name| name.to_lowercase() == prefix);
-            found = self.ids().into_iter().filter(is_named).collect();
+        let by_name = found.is_empty();
+        if by_name {
+            found = self.named(&prefix);
         }
         found.sort();
         match found.as_slice() {
             [] => Err(FindError::None { prefix }),
             [one] => Ok(*one),
             many => {
-                let ids = many.iter().map(SessionId::to_string).collect();
-                Err(FindError::Ambiguous { prefix, count: many.len(), ids: first_ids(ids) })
+                let (count, ids) = (many.len(), many.iter().map(SessionId::to_string).collect());
+                let ids = first_ids(ids);
+                Err(match by_name {
+                    true => FindError::Named { prefix, count, ids },
+                    false => FindError::Ambiguous { prefix, count, ids },
+                })
             }
         }
+    }
+
+    /// Returns the sessions with this name, in capitals or not.
+    pub fn named(&self, name: &str) -> Vec<SessionId> {
+        let name = name.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+        let has_it = |id: &SessionId| self.name(*id).is_some_and(|own| own.to_lowercase() == name);
+        self.ids().into_iter().filter(has_it).collect()
     }
 
     /// Finds the session or sub-agent whose id starts with `prefix`, or else the session that the user

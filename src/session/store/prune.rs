@@ -1,4 +1,4 @@
-//! Removes sessions, all of those included that nobody has used for long.
+//! Removes sessions: one, or all that have not been used for many days.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, ErrorKind};

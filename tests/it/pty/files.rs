@@ -80,7 +80,7 @@ async fn instructions_are_edited_in_the_editor_and_read_with_the_next_prompt() {
 #[tokio::test]
 async fn a_session_is_named_and_resumed_by_its_name() {
     let scene = Scene::new();
-    scene.server.when(PARENT).reply(text(DONE));
+    scene.server.when(PARENT).reply(text(DONE)).then(text("said again"));
     let screen = Screen::start(&scene.world, NOTHING, 120, 30);
     screen.wait_for("? keys");
     send(&screen, "/rename too early");
@@ -99,6 +99,14 @@ async fn a_session_is_named_and_resumed_by_its_name() {
     screen.wait_for(DONE);
     send(&screen, "/status ");
     screen.wait_for("Slow login · ");
+    screen.keys(ESC);
+    screen.wait_gone("Slow login · ");
+    send(&screen, "/clear");
+    screen.wait_for("this is a new session");
+    send(&screen, "PARENT-1 go");
+    screen.wait_for("said again");
+    send(&screen, "/rename slow  LOGIN");
+    screen.wait_for("another session has the name slow  LOGIN: choose another one");
     scene.server.finish();
 }
 

@@ -500,7 +500,7 @@ async fn s2_30_sessions_show_takes_an_agents_id_and_prints_that_one_alone() {
     let run = scene.world.run(["sessions", "show", "feed"]).finish().await;
     assert_ne!(run.code, Some(0));
     assert!(
-        run.stderr.contains("no session is named `feed`, and no session and no agent begins"),
+        run.stderr.contains("has the name `feed`, and no session or agent ID starts with it"),
         "{run}"
     );
     scene.server.finish();
