@@ -23,6 +23,7 @@ mod questions;
 mod reader;
 mod room;
 mod seen;
+mod sessions;
 mod themes;
 mod typed;
 mod which;
