@@ -49,10 +49,13 @@ pub fn header(
     if !agent.info.model.is_empty() {
         left.push(Span::styled(format!(" · {}", one_line(&agent.info.model)), theme.dim));
     }
-    let others = others(model, agent, room, painter);
-    let mut right = figures(model, agent, true, painter);
+    let mut beside = model.agents.visible();
+    beside.retain(|other| other.path != agent.path);
+    let group = AgentGroup { model, agents: &beside, painter };
+    let others = others(group, room);
+    let mut right = figures(group, agent, true);
     if spans_width(&left) + spans_width(&right) + 2 > room {
-        right = figures(model, agent, false, painter);
+        right = figures(group, agent, false);
     }
     if height < 2 {
         let right = if others.is_empty() { right } else { others };
@@ -68,12 +71,8 @@ pub fn header(
 }
 
 /// `⠹  1:02  5/20 ━━━┈┈┈┈┈┈┈  21k  $0.03/0.50 ━┈┈┈┈┈┈┈┈┈`: the state and the figures of a zoomed agent.
-fn figures(
-    model: &TuiModel,
-    agent: &AgentState,
-    gauges: bool,
-    painter: Painter<'_>,
-) -> Vec<Span<'static>> {
+fn figures(group: AgentGroup<'_>, agent: &AgentState, gauges: bool) -> Vec<Span<'static>> {
+    let AgentGroup { model, painter, .. } = group;
     let theme = painter.theme;
     let state = labels::agent_status(model, agent).glyph;
     let words = state_word(agent, state);
@@ -110,22 +109,15 @@ fn figures(
 
 /// `others  ●1 map the routes ✓  ●3 check the tests ⠹ writing`, by their numbers; without tasks if they do
 /// not fit, and only the most telling ones if the numbers do not.
-fn others(
-    model: &TuiModel,
-    agent: &AgentState,
-    room: usize,
-    painter: Painter<'_>,
-) -> Vec<Span<'static>> {
-    let mut others = model.agents.visible();
-    others.retain(|other| other.path != agent.path);
+fn others(group: AgentGroup<'_>, room: usize) -> Vec<Span<'static>> {
     let fitting = (room / OTHER_WIDTH).saturating_sub(3).max(1);
-    let mut shown = most_telling(AgentGroup { model, agents: &others, painter }, fitting);
+    let mut shown = most_telling(group, fitting);
     shown.sort_by_key(|other| other.number);
-    let group = AgentGroup { model, agents: &shown, painter };
-    let spans = other_spans(group, others.len(), true);
+    let (all, group) = (group.agents.len(), AgentGroup { agents: &shown, ..group });
+    let spans = other_spans(group, all, true);
     match spans_width(&spans) < room {
         true => spans,
-        false => other_spans(group, others.len(), false),
+        false => other_spans(group, all, false),
     }
 }
 
