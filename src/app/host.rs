@@ -8,7 +8,7 @@ mod worktrees;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use ignore::overrides::Override;
@@ -32,7 +32,7 @@ use crate::git::{GitContext, changes};
 use crate::memory::{Memory, MemorySources};
 use crate::permission::Gate;
 use crate::protocol::{
-    EnvOverlay, SessionId, WorkingTreeChanges, count, lossy_path, printable_path,
+    AgentEvent, EnvOverlay, SessionId, WorkingTreeChanges, count, lossy_path, printable_path,
 };
 use crate::session::{SessionPreview, SessionStore, SessionSummary, StoreError};
 use crate::subagent::definition::{Definition, DefinitionSource};
@@ -100,6 +100,13 @@ impl MemoryPlaces {
         }
     }
 }
+
+/// How often the file of a session that another process writes to is looked at, and the time between.
+const GROWTH_LOOKS: usize = 10;
+const GROWTH_PAUSE: Duration = Duration::from_millis(500);
+
+/// Reading such a file takes at most one part of the time in so many.
+const READING_PART: u32 = 5;
 
 /// Time limits of the user's commands.
 const NOTIFY_LIMIT: Duration = Duration::from_secs(10);
@@ -225,6 +232,27 @@ impl LocalHost {
         };
         let read = move || store.previews(&ids, PREVIEW_BYTES).into_iter().map(end).collect();
         tokio::task::spawn_blocking(read).await.unwrap_or_default()
+    }
+
+    /// Waits until the file of a session has another size, and reads it then. Looks no more often than it
+    /// takes to read it several times.
+    async fn session_growth(&self, id: SessionId, size: &mut u64) -> Option<Vec<AgentEvent>> {
+        for _ in 0..GROWTH_LOOKS {
+            let (store, before) = (self.store.clone(), *size);
+            let began = Instant::now();
+            let read = move || {
+                let size = store.size(id);
+                (size != before).then(|| (size, store.events_so_far(id)))
+            };
+            let read = tokio::task::spawn_blocking(read).await.ok()?;
+            if let Some((grown, events)) = read {
+                *size = grown;
+                tokio::time::sleep(began.elapsed() * READING_PART).await;
+                return events.ok();
+            }
+            tokio::time::sleep(GROWTH_PAUSE).await;
+        }
+        None
     }
 
     async fn search_sessions(&self, query: &str, everywhere: bool) -> SessionHits {
@@ -391,6 +419,9 @@ impl ScreenHost for LocalHost {
             }
             HostRequest::SearchSessions { query, everywhere, hits } => {
                 *hits = self.search_sessions(query, *everywhere).await;
+            }
+            HostRequest::SessionGrowth { session, size, events } => {
+                *events = self.session_growth(*session, size).await;
             }
             HostRequest::Models(models) => *models = self.models().await,
             HostRequest::LocalServers(servers) => *servers = self.local_servers().await,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -260,6 +260,31 @@ impl SessionStore {
             }
         }
         Ok((transcript, history))
+    }
+
+    /// Returns the events of main as far as they are stored, also while another process writes to the
+    /// session: what is not over has no end. Its agents are known only by the results of their calls.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn events_so_far(&self, id: SessionId) -> Result<Vec<AgentEvent>, StoreError> {
+        let path = transcript_file(&self.dir(id));
+        let reading = |source| StoreError::Read { id, path: path.clone(), source };
+        let mut file = BufReader::new(File::open(&path).map_err(reading)?);
+        let (mut replay, mut line) = (Replay::for_main(&[]), Vec::new());
+        while file.read_until(b'\n', &mut line).map_err(reading)? > 0 {
+            // The last line may be a part of one.
+            if let Ok(record) = Record::parse(&line) {
+                replay.add_record(&record);
+            }
+            line.clear();
+        }
+        Ok(replay.into_events_so_far())
+    }
+
+    /// Returns the size of main's file, which grows with everything that is stored; 0 if there is none.
+    pub fn size(&self, id: SessionId) -> u64 {
+        fs::metadata(transcript_file(&self.dir(id))).map_or(0, |file| file.len())
     }
 
     /// Reads a session without changing it, also while another process writes to it. Its agents are

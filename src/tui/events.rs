@@ -119,7 +119,10 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
                 model.say("this is a copy now · the original stays open in the other caliban");
             }
         }
-        EventKind::SessionReadOnly => model.session.read_only = true,
+        EventKind::SessionReadOnly => {
+            model.session.read_only = true;
+            model.session.growth.restart();
+        }
         EventKind::PromptRead { id, text, from } => main_prompt_read(model, id, text, &from),
         EventKind::SessionPreview { history } => open_session(model, history, false),
         EventKind::Verbatim { name, text } => {
@@ -173,6 +176,11 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
     }
 }
 
+/// Applies an event of a stored session, which causes no notifications.
+pub fn apply_stored(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
+    apply_event(model, path, kind, &mut Vec::new());
+}
+
 /// Shows an opened session from its history.
 fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
     if another || !history.is_empty() {
@@ -193,14 +201,12 @@ fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
         model.session.prompts = 0;
     }
     let now = model.now;
-    // Old events cause no notifications.
-    let mut ignored = Vec::new();
     for AgentEvent { path, at, kind, .. } in history {
         let since = Duration::try_from(at.duration_since(first)).unwrap_or_default();
         model.now = HISTORY_START + since;
-        apply_event(model, &path, kind, &mut ignored);
+        apply_stored(model, &path, kind);
     }
-    replay::end_agents(model);
+    replay::end_agents(model, 0);
     model.now = now;
     agents::fold(model);
     model.main.finish_growing();

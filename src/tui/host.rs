@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::protocol::{
-    AgentPath, Cost, McpStatus, MergedWork, SessionId, WorkingTreeChanges, WorktreeInfo,
+    AgentEvent, AgentPath, Cost, McpStatus, MergedWork, SessionId, WorkingTreeChanges, WorktreeInfo,
 };
 
 use super::page::PageLine;
@@ -37,6 +37,9 @@ pub enum HostRequest {
     SessionPreviews { ids: Vec<SessionId>, previews: Vec<SessionEnd> },
     /// The sessions whose texts have all words of the query.
     SearchSessions { query: String, everywhere: bool, hits: SessionHits },
+    /// The events of a session that another process writes to, once its file has another size than
+    /// this; the new size. Without any after a while.
+    SessionGrowth { session: SessionId, size: u64, events: Option<Vec<AgentEvent>> },
     /// Models that can be picked.
     Models(ModelList),
     /// Model servers on this machine that respond on their usual ports.

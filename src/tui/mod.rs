@@ -11,6 +11,7 @@ mod exit_summary;
 mod first_run;
 mod focus;
 pub mod format;
+mod growth;
 mod hint;
 pub mod host;
 mod interrupt;

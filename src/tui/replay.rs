@@ -31,10 +31,11 @@ pub(super) fn clear(model: &mut TuiModel) {
     model.questions = QuestionQueue::default();
 }
 
-/// Ends the agents of the history: all have ended and have no row in the background.
-pub(super) fn end_agents(model: &mut TuiModel) {
+/// Ends the agents of the history but the first `known` ones, which have ended: all have ended and have no
+/// row in the background.
+pub(super) fn end_agents(model: &mut TuiModel, known: usize) {
     let now = model.now;
-    for agent in model.agents.iter_mut() {
+    for agent in model.agents.iter_mut().skip(known) {
         if agent.alive() {
             let outcome = RunOutcome::without_work(RunEnd::Interrupted);
             agent.run.apply(&EventKind::Finished(Box::new(outcome.clone())), now);

@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+
 use crate::protocol::{AgentPath, Cost, PermissionMode, RuleFile, SessionId, Usage};
 
+use super::agents::RunPhase;
 use super::first_run::FirstRun;
 
 /// The word for the effort that a model has by itself.
@@ -47,6 +50,8 @@ pub struct ScreenSession {
     pub first_run: Option<FirstRun>,
     /// Whether another program writes to the session, which can only be read here.
     pub read_only: bool,
+    /// What is known of what that program has written.
+    pub growth: SessionGrowth,
     /// Whether the session is stored and can be resumed.
     pub resumable: bool,
     /// Notes after the name on the first line, such as `AGENTS.md read`.
@@ -55,6 +60,27 @@ pub struct ScreenSession {
     pub rules: Vec<ScreenRule>,
     /// Rules allowed until an agent ends, each with that agent.
     pub grants: Vec<(AgentPath, String)>,
+}
+
+/// What is shown of a session that another program writes to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SessionGrowth {
+    /// Whether the host looks for more.
+    pub is_awaited: bool,
+    /// The size of its file, and the number of its events that are shown.
+    pub size: u64,
+    pub events: usize,
+    /// The time of the first one.
+    pub began: Option<Timestamp>,
+    /// What main does there.
+    pub phase: RunPhase,
+}
+
+impl SessionGrowth {
+    /// Begins with the first event again. A request that has not been answered still counts.
+    pub fn restart(&mut self) {
+        *self = Self { is_awaited: self.is_awaited, ..Self::default() };
+    }
 }
 
 /// A permission rule in force.

@@ -22,7 +22,7 @@ use crate::tui::question::{early, update as question};
 use crate::tui::reader::update as reader;
 use crate::tui::slash::update as commands;
 use crate::tui::transcript::{Extent, Scroll};
-use crate::tui::{choices, events, mouse, replay, status_line};
+use crate::tui::{choices, events, growth, mouse, replay, status_line};
 
 /// Applies a message to the model. Nothing else changes the model.
 pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
@@ -281,6 +281,7 @@ fn notify_question(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
     match answered {
         HostRequest::Remember(_) | HostRequest::StatusLine { .. } => false,
+        HostRequest::SessionGrowth { events, .. } => events.is_some(),
         HostRequest::Keep { result, .. } => *result != Ok(None),
         HostRequest::Notify { result, .. } => result.is_err(),
         HostRequest::Branch(branch) => *branch != model.session.branch,
@@ -314,6 +315,9 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         }
         HostRequest::SearchSessions { query, everywhere, hits } => {
             sessions::searched(model, &query, everywhere, hits);
+        }
+        HostRequest::SessionGrowth { session, size, events } => {
+            growth::grown(model, session, size, events);
         }
         HostRequest::Models(list) => picker::fill_models(model, list),
         HostRequest::LocalServers(servers) => first_run::servers_found(model, servers),

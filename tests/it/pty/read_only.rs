@@ -59,3 +59,17 @@ async fn nothing_works_in_a_session_that_can_only_be_read() {
     send(&third, "/compact");
     third.wait_for("this is a copy now");
 }
+
+#[tokio::test]
+async fn a_session_that_is_open_elsewhere_is_followed() {
+    let (scene, first, _) = open_session();
+    let second = Screen::start(&scene.world, ["-c"], 120, 24);
+    second.wait_for(READ_ONLY);
+    send(&first, "and HELLO-1 again");
+    first.wait_for("said-2");
+    let shown = second.wait_until("what the other has added", |shown| {
+        shown.contains("and HELLO-1 again") && shown.matches("done in").count() == 2
+    });
+    assert!(shown.contains("said-1") && shown.contains("said-2"), "{shown}");
+    assert!(shown.contains(READ_ONLY) && !shown.contains("interrupted"), "{shown}");
+}
