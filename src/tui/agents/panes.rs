@@ -127,6 +127,10 @@ fn slots(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas
         let below = separated && (area.bottom() < panel.area.bottom() || small[at].is_some());
         let area = Rect { height: area.height - u16::from(below), ..area };
         areas.push(slot(group, at, area, &columns, buffer));
+        if below && area.bottom() + 1 < panel.area.bottom() && at + 1 < group.agents.len() {
+            let between = Rect { y: area.bottom(), height: 1, ..area };
+            put(buffer, between, 0, &Line::from(Gutter::above(group, at + 1)));
+        }
     }
     areas
 }
@@ -134,10 +138,6 @@ fn slots(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAreas
 /// The lines of the panes of ended agents, which leave their room to the others step by step. The focused
 /// one keeps its room, and so does the last one to end.
 fn small_heights(group: AgentGroup<'_>, slot: u16, separated: bool) -> Vec<Option<u16>> {
-    if below && area.bottom() + 1 < panel.area.bottom() && at + 1 < group.agents.len() {
-        let between = Rect { y: area.bottom(), height: 1, ..area };
-        put(buffer, between, 0, &Line::from(Gutter::above(group, at + 1)));
-    }
     let AgentGroup { model, agents, painter } = group;
     let ended = |agent: &AgentState| agent.run.ended.filter(|_| !agent.alive());
     let some_work = agents.iter().any(|agent| agent.alive());
