@@ -13,6 +13,7 @@ use crate::tui::labels;
 use crate::tui::labels::{OWN_CLOCK_AFTER, StatusLabel};
 use crate::tui::layout::ScreenLayout;
 use crate::tui::model::TuiModel;
+use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, two_ends};
 use crate::tui::text::{reveal_line, styled_line, truncate, width};
 use crate::tui::theme::{Glyph, Theme};
@@ -27,8 +28,22 @@ pub fn rule(model: &TuiModel, layout: &ScreenLayout, painter: Painter<'_>) -> Li
     let small = layout.small;
     let theme = painter.theme;
     let sign = theme.glyphs.rule;
-    let mut left = vec![Span::styled(format!("{sign} to "), theme.dim)];
-    match model.focused() {
+    let read = match &model.overlay {
+        Some(Overlay::Reader(reader)) => Some(&reader.path),
+        _ => None,
+    };
+    let to = if read.is_some() { "reading" } else { "to" };
+    let mut left = vec![Span::styled(format!("{sign} {to} "), theme.dim)];
+    let addressee = match read {
+        Some(path) => model.agents.get(path),
+        None => model.focused(),
+    };
+    match addressee {
+        Some(agent) if read.is_some() => {
+            let name = format!("{} {}", agent.number, task(agent));
+            left.push(Span::styled(name, painter.agent(agent)));
+        }
+        None if read.is_some() => left.push(Span::raw("main")),
         Some(agent) => {
             let name = format!("{} {}", agent.number, task(agent));
             left.push(Span::styled(name, painter.agent(agent)));

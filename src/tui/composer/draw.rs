@@ -10,6 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tui::composer::{MenuItem, MenuKind, TextBuffer};
 use crate::tui::model::TuiModel;
+use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, cut_spans, put, put_all, spans_width};
 use crate::tui::popup::{self, PopupTitle, draw_rows};
 use crate::tui::text::{TextFilter, truncate, width};
@@ -128,6 +129,10 @@ pub fn draw(
     layout.scroll(usize::from(area.height));
     put_all(buffer, area, &layout.lines(draft, layout.top, theme));
     let idle = !model.main_is_busy() && model.agents.foreground().next().is_none();
+    // Elsewhere than on a page, letters go to what covers the body.
+    let takes_letters =
+        matches!(model.overlay, None | Some(Overlay::Help { .. } | Overlay::Page(_)));
+    let idle = idle && takes_letters;
     if draft.is_empty() && idle && model.focus.is_none() {
         let words = "Ask, or / commands, @ files and agents, ? keys";
         let room = usize::from(area.width.saturating_sub(PROMPT_SIGN_CELLS + 1));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crossterm::event::KeyCode;
 
 use super::pictures::picture;
+use super::root;
 use crate::protocol::{AgentPath, EventKind, ResultBlock, RunEnd, Sender, ToolUseId};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::testing::{TestScreen, finish};
@@ -160,4 +161,21 @@ fn a_cancelled_command_says_so_once() {
     let output = picture(&mut screen, 80, 24);
     assert!(output.contains("└ one"), "{output}");
     assert_eq!(output.matches("cancelled").count(), 1, "{output}");
+}
+
+#[test]
+fn the_rule_names_what_the_reader_shows_and_the_prompt_offers_nothing() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let path = screen.agent(&root(), "explore-1", "map the routes");
+    screen.says(&path, "Two tables.").event(&path, finish(RunEnd::Completed, ""));
+    screen.main(finish(RunEnd::Completed, "")).ctrl('o');
+    let shown = picture(&mut screen, 100, 30);
+    assert!(shown.contains("─ reading main ─") && !shown.contains("Ask, or"), "{shown}");
+    screen.key(KeyCode::Tab);
+    let shown = picture(&mut screen, 100, 30);
+    assert!(shown.contains("─ reading 1 map the routes ─"), "{shown}");
+    screen.esc().write("/theme").enter();
+    let shown = picture(&mut screen, 100, 30);
+    assert!(!shown.contains("Ask, or"), "{shown}");
 }
