@@ -153,7 +153,7 @@ pub fn hint(model: &TuiModel, agent: &AgentState, interrupt: &InterruptAction) -
         return pieces.into_iter().flatten().collect();
     }
     let enter = match (model.composer.is_empty(), agent.alive()) {
-        (true, _) => hint(Action::Submit, "zoom"),
+        (true, _) => hint(Action::Submit, "open"),
         (false, true) => hint(Action::Submit, "sends it there"),
         (false, false) => {
             let draft = model.composer.buffer.full_text();

@@ -71,7 +71,7 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
     let in_agents =
         format!("{open}x cancel or kill, a twice all, b background, r resume, / filter");
     let rows = [
-        of(&[Submit], "send; while main works: queue · on an agent: zoom"),
+        of(&[Submit], "send; while main works: queue · on an agent: open it"),
         Some((newline_keys(keymap), "new line".to_owned())).filter(|(keys, _)| !keys.is_empty()),
         fixed(
             "Ctrl+C",
