@@ -38,6 +38,9 @@ const OPEN_LINES: u16 = 10;
 /// Above a question that covers the panel, its agents keep at most this part of the body.
 const AGENTS_PART: u16 = 4;
 
+/// Lines of what led to a question that stay above it.
+const LEAD_LINES: u16 = 2;
+
 /// Lines above a question from which on a blank one sets it apart.
 const MIN_GAP_LINES: u16 = 3;
 
@@ -84,8 +87,10 @@ pub struct Panel {
     pub columns: u16,
     /// Lines of each pane, of which some have one more to fill the height; 1 means lines.
     pub slot: u16,
-    /// The pane of the focused agent, where all agents are lines.
+    /// The pane of the focused agent, where all agents are lines, or of the one that asks.
     pub open: Option<Rect>,
+    /// Whether that is the one that asks.
+    pub asker: bool,
 }
 
 impl Panel {
@@ -238,6 +243,7 @@ impl ScreenLayout {
                     columns,
                     slot,
                     open: None,
+                    asker: false,
                 });
             }
             PaneLayout::Below => {
@@ -256,6 +262,7 @@ impl ScreenLayout {
                     columns: 1,
                     slot,
                     open: None,
+                    asker: false,
                 });
             }
             PaneLayout::Rows | PaneLayout::Auto => {
@@ -270,6 +277,7 @@ impl ScreenLayout {
                     columns: 1,
                     slot: 1,
                     open: None,
+                    asker: false,
                 });
             }
         }
@@ -303,21 +311,32 @@ impl ScreenLayout {
             columns,
             slot: 1,
             open: Some(open_area).filter(|area| area.height > 0),
+            asker: false,
         });
     }
 
-    /// Lines above a question that covers the panel: its header, and one for each agent, if they are few.
+    /// Lines above a question that covers the panel: its header, and one for each agent, if they are few,
+    /// or what led to the question; without a panel, only that.
     pub fn lines_above_question(&self, agents: usize) -> u16 {
-        let lines = u16::try_from(agents + 1).unwrap_or(u16::MAX);
+        let lines = u16::try_from(agents + 1).unwrap_or(u16::MAX).max(2 + LEAD_LINES);
         match self.panel {
-            Some(_) if !self.small => lines.min(self.body.height / AGENTS_PART),
-            _ => 0,
+            _ if self.small => 0,
+            Some(_) => lines.min(self.body.height / AGENTS_PART),
+            None => LEAD_LINES,
         }
     }
 
-    /// Moves a panel that a question covers to what is left above that, so that each agent keeps a line.
-    /// Returns whether it did.
-    pub fn move_panel_above(&mut self, question: Rect, agents: usize) -> bool {
+    /// Whether a question covers all that led to it.
+    pub fn leaves_no_lead(&self, question: Rect) -> bool {
+        let below = self.panel.is_some_and(|panel| !panel.right) && !self.small;
+        // The header of the panel and one line of agents.
+        question.y < self.body.y + LEAD_LINES + if below { 2 } else { 0 }
+    }
+
+    /// Moves a panel that a question covers to what is left above that, so that each agent keeps a line, and
+    /// the last lines of what led to the question stay: those of the agent that asks, if it is in the panel,
+    /// else main's. Returns whether it did.
+    pub fn move_panel_above(&mut self, question: Rect, agents: usize, asker: bool) -> bool {
         let Some(panel) = self.panel.filter(|_| !self.small) else { return false };
         if !panel.open.unwrap_or(panel.area).union(panel.area).intersects(question) {
             return false;
@@ -331,15 +350,20 @@ impl ScreenLayout {
         let (columns, slot, rows, note) = match slots {
             Some((columns, slot)) => (columns, slot, room, 0),
             None => {
+                let lead = if panel.right || room <= LEAD_LINES { 0 } else { LEAD_LINES };
+                let left = room - lead;
                 let widest = (panel.area.width / LINE_WIDTH).max(1);
-                let columns = (1..widest).find(|columns| agents.div_ceil(*columns) <= room);
+                let columns = (1..widest).find(|columns| agents.div_ceil(*columns) <= left);
                 let columns = columns.unwrap_or(widest);
                 let rows = agents.div_ceil(columns);
-                let note = u16::from(rows > room);
-                (columns, 1, rows.min(room - note), note)
+                // The header counts them too.
+                let note = u16::from(rows > left && (left > 1 || panel.right));
+                (columns, 1, rows.min(left - note), note)
             }
         };
-        let top = if panel.right { 0 } else { room - note - rows };
+        let rest = if panel.right { 0 } else { room - note - rows };
+        let open = if asker { rest.min(LEAD_LINES) } else { 0 };
+        let top = rest - open;
         let line = |y: u16| Rect { y, height: 1, ..panel.area };
         self.panel = Some(Panel {
             area: Rect { y: top + 1 + note, height: rows, ..panel.area },
@@ -347,7 +371,8 @@ impl ScreenLayout {
             note: (note > 0).then(|| line(top + 1)),
             columns,
             slot,
-            open: None,
+            open: (open > 0).then_some(Rect { y: question.y - open, height: open, ..panel.area }),
+            asker,
             ..panel
         });
         true

@@ -235,7 +235,9 @@ impl View {
         let agents = model.agents.panel().len();
         // The question's place follows from where the panel was.
         let placed = layout;
-        let moved = covered.is_some_and(|covered| layout.move_panel_above(covered, agents));
+        let asker = model.questions.current().map(|(_, waiting)| &waiting.question.path);
+        let asker = asker.and_then(|path| model.agents.get(path)).is_some_and(|it| it.in_panel);
+        let moved = covered.is_some_and(|covered| layout.move_panel_above(covered, agents, asker));
         if let Some(covered) = covered {
             layout.end_transcript_above(covered, moved);
         }
@@ -245,7 +247,8 @@ impl View {
             if let Some(panel) = &layout.panel {
                 if moved {
                     let header = panel.header.unwrap_or(panel.area);
-                    clear(buffer, header.union(panel.area));
+                    let all = header.union(panel.area).union(panel.open.unwrap_or(header));
+                    clear(buffer, all);
                 }
                 let areas = panes::draw(model, panel, painter, buffer);
                 let panes = areas.len().saturating_sub(usize::from(panel.open.is_some()));

