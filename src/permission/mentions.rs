@@ -15,6 +15,7 @@ use super::writers::copies::CopiedTree;
 use super::writers::folders::{HandledPath, PathChange, copied_trees, handled_paths};
 use super::writers::{self, WriteEffect};
 
+pub mod harmless;
 mod input;
 mod lists;
 pub mod lookup;
@@ -22,21 +23,9 @@ pub mod named;
 pub mod readings;
 mod values;
 
+use harmless::{opens_nothing, shows_nothing};
 use lookup::FileLookup;
 use named::NamedFiles;
-
-/// Programs that show nothing of the files they are given.
-pub const SHOW_NOTHING: &[&str] = &[
-    ":", "[", "basename", "cd", "chgrp", "chmod", "chown", "dirname", "echo", "exit", "export",
-    "false", "kill", "ls", "mkdir", "printf", "pwd", "readlink", "realpath", "return", "rm",
-    "rmdir", "seq", "sleep", "test", "touch", "true", "type", "unlink", "wait", "which",
-];
-
-/// Those of them that open none either.
-const OPEN_NOTHING: &[&str] = &[
-    ":", "[", "basename", "dirname", "echo", "exit", "export", "false", "kill", "printf", "pwd",
-    "return", "seq", "sleep", "test", "true", "type", "wait", "which",
-];
 
 /// Maximum entries of a moved folder that are searched for links; a larger one counts as having some.
 const MAX_MOVED_ENTRIES: usize = 2000;
@@ -141,8 +130,8 @@ impl MentionedFiles {
         keeps_names: bool,
     ) {
         let writes = writers::write_effect(command);
-        let shows = !SHOW_NOTHING.contains(&base_name(command.program()));
-        let opens = !OPEN_NOTHING.contains(&base_name(command.program()));
+        let shows = !shows_nothing(base_name(command.program()));
+        let opens = !opens_nothing(base_name(command.program()));
         let mut named: Vec<NamedFiles> = Vec::new();
         self.add_lists(command, writes, &lookup.bases);
         // A value may hold a whole command.
@@ -195,7 +184,7 @@ impl MentionedFiles {
         if let Some(word) = lists::list_word(command, bases) {
             let (starts, _) = wrapper::program_starts(&command.words);
             let program = starts.last().and_then(|start| command.words.get(*start));
-            if !SHOW_NOTHING.contains(&base_name(program.map_or("", |word| &word.text))) {
+            if !shows_nothing(base_name(program.map_or("", |word| &word.text))) {
                 self.reads_list = true;
                 self.all.open.get_or_insert_with(|| word.to_owned());
             }

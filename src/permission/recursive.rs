@@ -10,7 +10,7 @@ use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 use super::git_store;
-use super::mentions::SHOW_NOTHING;
+use super::mentions::harmless::shows_nothing;
 use super::mentions::named::NamedFiles;
 use super::path::PathTarget;
 use super::pattern::{PathPattern, Restriction};
@@ -221,7 +221,7 @@ fn read_behavior(name: &str, arguments: &[Word], is_program: bool) -> Option<Rea
 /// Whether the program certainly shows nothing below the folders that it is given, or is one whose input
 /// says what it reads.
 fn is_known_otherwise(name: &str) -> bool {
-    SHOW_NOTHING.contains(&name)
+    shows_nothing(name)
         || wrapper::is_runner(name)
         || writers::only_reads(name)
         || writers::runs_code(name)
