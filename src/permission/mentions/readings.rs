@@ -13,7 +13,13 @@ use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::spelling::{
     Piece, escaped, fits, globbed, has_open_bracket, spell, with_open_brackets,
 };
-use crate::permission::wrapper::{is_runner, is_shell, program_starts, starters};
+use crate::permission::wrapper::{is_runner, is_shell, starters};
+
+mod globs;
+mod programs;
+
+use globs::{GlobName, pattern_text};
+pub use programs::program_readings;
 
 /// Maximum names of a glob that are read one by one; of more, only the form counts.
 const MAX_NAMES: usize = 256;
@@ -46,13 +52,6 @@ enum Reading {
 /// The names in folders, each with whether it is a link.
 type FolderNames = BTreeMap<PathBuf, Vec<(String, bool)>>;
 
-/// A name that a glob matches.
-struct GlobName {
-    text: String,
-    path: PathBuf,
-    passes_link: bool,
-}
-
 /// The readings of each command of the script; its names are relative to `bases`, or to any folder
 /// if these are not all.
 pub fn readings(
@@ -63,30 +62,6 @@ pub fn readings(
 ) -> Vec<Readings> {
     let mut reader = Reader::new(script, bases, is_all, home);
     script.commands.iter().map(|command| reader.command(command)).collect()
-}
-
-/// The commands of the script with the values that the line gives to the words that may be programs;
-/// `None` if they are too many.
-pub fn program_readings(
-    script: &Script,
-    bases: &[PathBuf],
-    home: Option<&Path>,
-) -> Option<Vec<SimpleCommand>> {
-    let mut commands = script.all_commands();
-    commands.retain(|command| open_program(&command.words, 0).is_some());
-    if commands.is_empty() {
-        return Some(Vec::new());
-    }
-    let mut reader = Reader::new(script, bases, true, home);
-    reader.takes_programs = true;
-    let made = commands.into_iter().map(|command| reader.programs(command));
-    made.collect::<Option<Vec<_>>>().map(|made| made.concat())
-}
-
-/// The first word from `place` on that may be a program and is known only at run time.
-fn open_program(words: &[Word], place: usize) -> Option<usize> {
-    let (starts, certain) = program_starts(words);
-    (place..words.len()).find(|at| !words[*at].literal && (!certain || starts.contains(at)))
 }
 
 struct Reader<'a> {
@@ -124,31 +99,6 @@ impl<'a> Reader<'a> {
         };
         reader.add_names_to_values();
         reader
-    }
-
-    /// The commands with the values of the words that may be programs, as far as these are known;
-    /// `None` for too many.
-    fn programs(&mut self, command: &SimpleCommand) -> Option<Vec<SimpleCommand>> {
-        let (mut open, mut made) = (vec![(command.words.clone(), 0)], Vec::new());
-        while let Some((words, from)) = open.pop() {
-            let Some(place) = open_program(&words, from) else {
-                made.push(SimpleCommand { words, ..command.clone() });
-                continue;
-            };
-            let readings =
-                self.word(&words[place]).unwrap_or_else(|| vec![vec![words[place].clone()]]);
-            if made.len() + open.len() + readings.len() > MAX_COMMANDS {
-                return None;
-            }
-            for own in readings {
-                let next = place + own.len();
-                let words = [&words[..place], &own, &words[place + 1..]].concat();
-                self.left = self.left.checked_sub(words.len())?;
-                open.push((words, next));
-            }
-        }
-        made.retain(|it| it.words != command.words);
-        Some(made)
     }
 
     /// Adds the names that a loop makes of a glob to the values of its variable.
@@ -504,77 +454,6 @@ impl<'a> Reader<'a> {
         }
         Some(all)
     }
-
-    /// The names that the pattern matches from the folder, as bash writes them; `None` if there are
-    /// more than can be looked at.
-    fn glob(&mut self, base: &Path, pattern: &[Piece]) -> Option<Vec<GlobName>> {
-        let is_absolute = pattern.first() == Some(&Piece::Char('/'));
-        let start = if is_absolute { Path::new("/") } else { base };
-        let mut found =
-            vec![GlobName { text: String::new(), path: start.to_owned(), passes_link: false }];
-        for (at, part) in pattern.split(|piece| *piece == Piece::Char('/')).enumerate() {
-            if at > 0 {
-                found.retain(|name| at == 1 || name.path.is_dir());
-                found.iter_mut().for_each(|name| name.text.push('/'));
-            }
-            if part.is_empty() {
-                continue;
-            }
-            let mut next = Vec::new();
-            for folder in found {
-                self.lookup.spend(1).then_some(())?;
-                if !has_glob(part) {
-                    let name = pattern_text(part);
-                    let path = folder.path.join(&name);
-                    if let Ok(kind) = path.symlink_metadata() {
-                        next.push(folder.with(&name, path, kind.is_symlink()));
-                    }
-                    continue;
-                }
-                // A locale may count other letters in a range.
-                let any = |piece: &Piece| match piece {
-                    Piece::Set(_) => Piece::One,
-                    piece => piece.clone(),
-                };
-                let part: Vec<Piece> = part.iter().map(any).collect();
-                let shows_hidden = part.first() == Some(&Piece::Char('.'));
-                for (name, is_link) in self.list(&folder.path)? {
-                    let is_meant = shows_hidden || !name.starts_with('.');
-                    if is_meant && fits(&part, &name.chars().collect::<Vec<_>>()) {
-                        next.push(folder.with(name, folder.path.join(name), *is_link));
-                    }
-                }
-            }
-            found = next;
-        }
-        found.sort_by(|one, other| one.text.cmp(&other.text));
-        Some(found)
-    }
-
-    /// The names in a folder; each folder is read once.
-    fn list(&mut self, folder: &Path) -> Option<&Vec<(String, bool)>> {
-        if !self.folders.contains_key(folder) {
-            let mut names = Vec::new();
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                self.lookup.spend(1).then_some(())?;
-                let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-                names.push((entry.file_name().to_string_lossy().into_owned(), is_link));
-            }
-            self.folders.insert(folder.to_owned(), names);
-        }
-        self.folders.get(folder)
-    }
-}
-
-impl GlobName {
-    fn with(&self, name: &str, path: PathBuf, is_link: bool) -> Self {
-        let text = format!("{}{name}", self.text);
-        Self { text, path, passes_link: self.passes_link || is_link }
-    }
-
-    fn is_harmless(&self) -> bool {
-        is_argument(&self.text) && !self.passes_link
-    }
 }
 
 /// Whether the word, as written, is in one pair of double quotes.
@@ -590,17 +469,6 @@ fn is_unknown(piece: &Piece) -> bool {
 fn beginning(text: &[Piece]) -> String {
     let certain = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
     text.iter().map_while(certain).collect()
-}
-
-/// The text of a word that bash leaves as it is.
-fn pattern_text(text: &[Piece]) -> String {
-    let part = |piece: &Piece| match piece {
-        Piece::Char(c) => c.to_string(),
-        Piece::Set(set) => set.text.clone(),
-        Piece::Star => "*".to_owned(),
-        _ => "?".to_owned(),
-    };
-    text.iter().map(part).collect()
 }
 
 /// Whether a word that begins like this is no option, no setting, no address and no file of options.
