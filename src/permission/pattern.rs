@@ -11,6 +11,7 @@ use super::pattern_roots::{AgentRoots, PatternRoot, PatternRoots};
 use super::places::Places;
 use super::protected::{Protection, fold};
 use super::spelling::Piece;
+use crate::protocol::quoted_name;
 
 mod command;
 mod compare;
@@ -141,7 +142,8 @@ impl PathPattern {
             (true, _) => Restriction::Yes,
             (false, Some(_)) => Restriction::No,
             (false, None) => {
-                Restriction::Maybe(format!("the target of {} is unknown", target.written.display()))
+                let name = target.written.display().to_string();
+                Restriction::Maybe(format!("the target of {} is unknown", quoted_name(&name)))
             }
         }
     }

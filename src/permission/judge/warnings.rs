@@ -40,7 +40,7 @@ pub fn warnings(effects: &CallAccess, access: &Access, places: &Places) -> Vec<S
                 if !target.is_inside(places) {
                     let leads = match &target.resolved {
                         Some(resolved) if *resolved != target.written => {
-                            format!(" (it leads to {})", resolved.display())
+                            format!(" (it leads to {})", places.show(resolved))
                         }
                         _ => String::new(),
                     };
