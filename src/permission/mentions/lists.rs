@@ -74,37 +74,35 @@ pub fn unpacker(command: &SimpleCommand) -> Option<&str> {
 fn unpacks(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else { return false };
     let name = base_name(&program.text);
-    let has = |letters: &[char]| {
-        let is_cluster = |text: &str| text.starts_with('-') && !text.starts_with("--");
-        arguments.iter().any(|word| is_cluster(&word.text) && word.text.contains(letters))
-    };
-    let long = |start: &str| arguments.iter().any(|word| word.text.starts_with(start));
-    let first = |letters: &[char]| {
-        arguments.first().is_some_and(|it| !it.text.starts_with('-') && it.text.contains(letters))
-    };
+    // A later word may be the value of an option, or undo the first one.
+    let first = arguments.first().filter(|word| word.literal).map(|word| word.text.as_str());
+    let is_first = |known: &str| first.is_some_and(|first| lists(known, first));
     match name {
-        "unzip" => !has(&['l', 't', 'p', 'v', 'Z', 'c']),
-        "patch" => !long("--dry-run"),
+        "unzip" => !is_first("-l -t -p -v -c -Z -Z1"),
+        "patch" => !is_first("--dry-run"),
         name if lists(UNPACKERS, name) => true,
         "tar" | "bsdtar" | "gtar" | "star" => {
-            has(&['x']) || first(&['x']) || long("--ex") && !long("--exc") || long("--ge")
+            !is_first("--create --list --append --update --diff --compare --version --help")
+                && !first.is_some_and(has_mode_of_tar)
         }
-        "7z" | "7za" | "7zr" | "7zz" | "rar" => first(&['x', 'e']),
-        "ar" | "jar" => has(&['x']) || first(&['x']) || long("--extract"),
-        "dpkg" | "dpkg-deb" => has(&['x', 'X', 'R']) || long("--extract") || long("--vextract"),
+        "7z" | "7za" | "7zr" | "7zz" | "rar" => !is_first("a l t u d b i h"),
+        "ar" | "jar" => {
+            let names_x = |word: &Word| word.text.starts_with('-') && word.text.contains('x');
+            first.is_none_or(|first| first.contains('x')) || arguments.iter().any(names_x)
+        }
+        "dpkg" | "dpkg-deb" => {
+            let extracts = |word: &Word| {
+                let known = "-x -X -R --extract --vextract --raw-extract";
+                !word.literal || lists(known, &word.text)
+            };
+            first.is_none() || arguments.iter().any(extracts)
+        }
         "git" => {
             let sub = sub_command(words);
             let arguments = words.get(sub + 1..).unwrap_or_default();
-            let shows = |word: &Word| {
-                matches!(word.text.as_str(), "--check" | "--stat" | "--numstat" | "--summary")
-            };
             match words.get(sub).map(|word| word.text.as_str()) {
                 Some("am") => true,
-                // `--apply` undoes these; it may be abbreviated.
-                Some("apply") => {
-                    !arguments.iter().any(shows)
-                        || arguments.iter().any(|word| word.text.starts_with("--ap"))
-                }
+                Some("apply") => !only_shows(arguments),
                 _ => false,
             }
         }
@@ -112,12 +110,30 @@ fn unpacks(words: &[Word]) -> bool {
     }
 }
 
+/// Whether the first word of tar's arguments has the letter of a mode that writes no files of an archive.
+/// Tar takes no second one.
+fn has_mode_of_tar(first: &str) -> bool {
+    let letters = first.strip_prefix('-').unwrap_or(first);
+    letters.trim_start_matches(['z', 'j', 'J', 'v', 'a']).starts_with(['c', 't', 'r', 'u', 'd'])
+}
+
+/// Whether `git apply` certainly applies nothing.
+fn only_shows(arguments: &[Word]) -> bool {
+    let lists = |word: &Word, known: &str| word.literal && lists(known, &word.text);
+    let shows = "--check --stat --numstat --summary";
+    let is_known = |word: &Word| {
+        word.literal && !word.text.starts_with('-')
+            || lists(word, shows)
+            || lists(word, "-R -v -p0 -p1 -p2 --reverse --verbose --index --cached")
+    };
+    arguments.first().is_some_and(|first| lists(first, shows)) && arguments.iter().all(is_known)
+}
+
 /// The commands that the words may start.
 fn programs(command: &SimpleCommand) -> impl Iterator<Item = &[Word]> {
     let (starts, certain) = wrapper::program_starts(&command.words);
-    let all = (!certain).then(|| 0..command.words.len()).into_iter().flatten();
-    let starts = if certain { starts } else { Vec::new() };
-    starts.into_iter().chain(all).filter_map(|start| command.words.get(start..))
+    let starts = if certain { starts } else { (0..command.words.len()).collect() };
+    starts.into_iter().filter_map(|start| command.words.get(start..))
 }
 
 fn lists(names: &str, name: &str) -> bool {
