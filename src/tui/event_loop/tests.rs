@@ -80,7 +80,7 @@ async fn t10_an_error_of_a_closed_terminal_is_a_hangup_and_any_other_is_told() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_real_loop_sends_what_was_typed_shows_what_is_said_and_quits() {
     let (commands, mut sent) = mpsc::channel(8);
     let events = EventQueue::unbounded();
@@ -147,7 +147,8 @@ impl Write for Counter {
     }
 }
 
-/// Types so many letters, each after a pause, and waits. Returns the number of frames and bytes.
+/// Types so many letters, each after a pause, and waits, on a clock that skips all waits. Returns the
+/// number of frames and bytes.
 async fn drawn(keys: usize, wait: Duration, motion: MotionMode, busy: bool) -> (usize, usize) {
     let (commands, _sent) = mpsc::channel(8);
     let events = EventQueue::unbounded();
@@ -176,7 +177,7 @@ async fn drawn(keys: usize, wait: Duration, motion: MotionMode, busy: bool) -> (
     (terminal.frames(), bytes)
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_key_takes_one_small_frame_and_an_idle_screen_none() {
     let short = Duration::from_millis(100);
     let (before, bytes_before) = drawn(1, short, MotionMode::Full, false).await;
@@ -188,7 +189,7 @@ async fn a_key_takes_one_small_frame_and_an_idle_screen_none() {
     assert!(most < 300, "{most} bytes for a letter");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn with_reduced_motion_nothing_turns() {
     let time = Duration::from_millis(2500);
     let (full, _) = drawn(1, time, MotionMode::Full, true).await;

@@ -1,6 +1,7 @@
 //! Notifications and the user's own status line.
 
 use super::{BYPASS, NOTHING, send};
+use crate::support::process::Fifo;
 use crate::support::pty::Screen;
 use crate::support::scene::{DONE, PARENT, Scene, bash};
 use crate::support::script::{text, tool_use};
@@ -157,16 +158,14 @@ async fn the_terminals_own_cursor_is_in_the_prompt_where_an_input_method_looks_f
 async fn a_terminal_that_does_not_read_holds_up_neither_agents_nor_the_end() {
     let scene = Scene::new();
     let long = "word ".repeat(20_000);
-    scene.server.when(PARENT).reply(tool_use("Bash", bash("touch made.txt"))).then(text(&long));
+    let called = Fifo::new(&scene.world.project_dir().join("called.fifo"));
+    scene.server.when(PARENT).reply(tool_use("Bash", bash("echo >called.fifo"))).then(text(&long));
     let screen = Screen::start(&scene.world, [BYPASS], 200, 60);
     screen.wait_for("? keys");
     screen.slow(true);
     send(&screen, "PARENT-1 go");
-    let made = || scene.world.exists("made.txt");
-    while !made() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    // More frames than the terminal holds.
+    called.opened().await;
+    // More frames than the terminal holds. Nothing says when one is made, because none is read.
     for size in 0..40 {
         screen.resize(150 + size, 60);
         tokio::time::sleep(std::time::Duration::from_millis(30)).await;
