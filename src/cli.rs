@@ -236,7 +236,7 @@ pub struct CommonArgs {
     #[arg(long, value_name = "FILE", global = true, conflicts_with = "log_level")]
     pub debug_file: Option<PathBuf>,
 
-    /// The theme of colours.
+    /// The colour theme.
     #[arg(long, value_name = "NAME", global = true)]
     pub theme: Option<String>,
 

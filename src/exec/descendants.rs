@@ -55,6 +55,17 @@ pub fn signal(processes: &[Process], signal: Signal) {
     }
 }
 
+/// Sends a signal to the commands that a shell runs, or to the shell itself if it has become its
+/// command.
+pub fn signal_command(shell: i32, with: Signal) {
+    let below = descendants_of([shell]);
+    if below.is_empty() {
+        // It may have ended just now.
+        let _ = kill(Pid::from_raw(shell), with);
+    }
+    signal(&below, with);
+}
+
 /// Kills those of `processes` that are still the same processes and have left `group`.
 pub fn kill_outside(group: i32, processes: &[Process]) {
     let outside: Vec<_> = processes

@@ -25,6 +25,7 @@ pub mod supervise;
 
 pub use ancestors::depth_above;
 pub use background::{BackgroundShell, UnreadOutput};
+pub use descendants::signal_command;
 pub use env::{GIT_SETTINGS, NO_HOOKS, child_env};
 pub use filter::{CappedOutput, FilterCommand, FilterOutput};
 pub use group::{BASH_VERSION, ServiceCommand, bash};

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use tokio::process::{Child, Command};
 
 use super::LocalHost;
-use crate::exec::child_env;
+use crate::exec::{child_env, signal_command};
 use crate::protocol::printable_path;
 
 /// How long an editor may take to end after SIGTERM.
@@ -71,16 +70,18 @@ impl LocalHost {
     }
 }
 
-/// Asks an editor to end, so that it can save what is typed, and kills it if it does not. The shell
-/// that started it has become the editor, unless the user's command is more than its name.
-async fn end(editor: &mut Child) -> io::Result<ExitStatus> {
-    if let Some(id) = editor.id().and_then(|id| i32::try_from(id).ok()) {
-        // It may have ended just now.
-        let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
-    }
-    if let Ok(status) = tokio::time::timeout(END_WAIT, editor.wait()).await {
+/// Asks the editor that a shell runs to end, so that it can save what is typed, and kills it if it
+/// does not.
+async fn end(shell: &mut Child) -> io::Result<ExitStatus> {
+    let Some(id) = shell.id().and_then(|id| i32::try_from(id).ok()) else {
+        return shell.wait().await;
+    };
+    signal_command(id, Signal::SIGTERM);
+    if let Ok(status) = tokio::time::timeout(END_WAIT, shell.wait()).await {
         return status;
     }
-    editor.start_kill()?;
-    editor.wait().await
+    signal_command(id, Signal::SIGKILL);
+    // Its command may be more than the editor.
+    shell.start_kill()?;
+    shell.wait().await
 }

@@ -415,6 +415,11 @@ async fn sessions_are_found_by_prefix_and_by_directory() {
     for prefix in ["", "zzz"] {
         assert!(matches!(bench.store.find(prefix), Err(FindError::None { .. })));
     }
+    bench.store.rename(first, "Slow login").unwrap();
+    assert_eq!(bench.store.find("slow LOGIN").unwrap(), first);
+    bench.store.rename(second, "slow login").unwrap();
+    assert_eq!(bench.store.named(" Slow  login "), bench.store.ids());
+    assert!(matches!(bench.store.find("slow login"), Err(FindError::Named { count: 2, .. })));
     let newer = std::time::SystemTime::now() + Duration::from_secs(60);
     fs::OpenOptions::new()
         .append(true)

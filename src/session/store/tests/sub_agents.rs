@@ -103,6 +103,11 @@ async fn results_that_came_before_a_kill_stay_and_a_sub_agents_own_end_is_its_re
     drop((journal, grandchild));
     let opened = bench.open(id);
     let results = &opened.transcript.messages[2].content;
+    let on_screen = match &results[0] {
+        ContentBlock::ToolResult { summary, .. } => summary,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(on_screen, "interrupted");
     let shown = results.iter().map(|block| match block {
         ContentBlock::ToolResult { content, is_error, .. } => match &content[0] {
             ResultBlock::Text { text } => (text.clone(), *is_error),
