@@ -172,7 +172,7 @@ async fn drawn(keys: usize, wait: Duration, motion: MotionMode, busy: bool) -> (
         (at < keys).then(|| (key(KeyCode::Char('x'), KeyModifiers::NONE), at + 1))
     });
     let keys = Box::pin(keys);
-    run_on(io, Arc::new(NoHost), themes(), &mut terminal, keys).await.unwrap();
+    Box::pin(run_on(io, Arc::new(NoHost), themes(), &mut terminal, keys)).await.unwrap();
     let bytes = *counter.0.lock();
     (terminal.frames(), bytes)
 }

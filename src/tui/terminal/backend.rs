@@ -31,13 +31,13 @@ pub(super) fn mark_covered_cells(buffer: &mut Buffer) {
     let width = usize::from(buffer.area.width).max(1);
     for row in buffer.content.chunks_mut(width) {
         let mut covered = 0..0;
-        for at in 0..row.len() {
+        for (at, cell) in row.iter_mut().enumerate() {
             if covered.contains(&at) {
-                row[at].set_diff_option(CellDiffOption::AlwaysUpdate);
+                cell.set_diff_option(CellDiffOption::AlwaysUpdate);
             }
-            let excess = excess_columns(row[at].symbol());
+            let excess = excess_columns(cell.symbol());
             if excess > 0 {
-                let behind = at + usize::from(row[at].cell_width());
+                let behind = at + usize::from(cell.cell_width());
                 covered = behind.min(covered.start)..(behind + excess).max(covered.end);
             }
         }
