@@ -329,7 +329,7 @@ async fn a_command_that_outlasts_its_session_is_not_told_to_the_model_of_the_nex
 }
 
 #[tokio::test]
-async fn a_prompt_that_waits_for_a_command_can_be_taken_back_and_goes_out_when_that_is_killed() {
+async fn a_prompt_that_waits_for_a_command_can_be_taken_back_and_comes_back_when_that_is_killed() {
     let scene = Scene::new();
     scene.server.when(PARENT).reply(text("one"));
     let screen = prompt_behind_a_command(&scene);
@@ -339,6 +339,9 @@ async fn a_prompt_that_waits_for_a_command_can_be_taken_back_and_goes_out_when_t
     screen.keys(ENTER);
     screen.wait_for("main waits for the command");
     screen.keys(ESC);
+    screen.wait_gone("main waits for the command");
+    screen.wait_for("› PARENT-1 go");
+    screen.keys(ENTER);
     screen.wait_for("one");
     let request = scene.server.requests()[0].body.to_string();
     assert!(request.contains("[The user ran `mkfifo go.txt"), "{request}");

@@ -112,6 +112,7 @@ async fn a_session_keeps_the_model_that_was_chosen_in_it() {
     scene.server.when("HELLO-1").reply(text("said-1"));
     let screen = start(&scene, ["HELLO-1"]);
     screen.wait_for("said-1");
+    screen.wait_for("done in");
     send(&screen, "/model claude-opus-5-5");
     screen.wait_for("model: claude-opus-5-5");
     quit(screen);
@@ -122,6 +123,7 @@ async fn a_session_keeps_the_model_that_was_chosen_in_it() {
     scene.server.when("HELLO-2").reply(text("said-2"));
     let screen = start(&scene, ["--model", "claude-haiku-5-5", "HELLO-2"]);
     screen.wait_for("said-2");
+    screen.wait_for("done in");
     quit(screen);
     let screen = start(&scene, ["-c"]);
     screen.wait_for("claude-haiku-5-5");
