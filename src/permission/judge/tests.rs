@@ -8,6 +8,7 @@ use super::*;
 
 use Decision::{Allow, Ask, Deny};
 
+mod expansions;
 mod files;
 mod free;
 

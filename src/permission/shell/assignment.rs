@@ -5,13 +5,13 @@ use tree_sitter::Node;
 use super::{Splitter, expansion, named_children};
 use crate::permission::script::{Assignment, SimpleCommand, VariableValue, Word, printf_sets};
 
-/// These change a program's output, not its effects: colors, logging, time zone, language, number of threads.
+/// These change a program's output, not its effects: colors, logging, time zone, number of threads.
+/// A locale is none of them: it says what bash takes for a character.
 const HARMLESS: &[&str] = &[
     "CARGO_TERM_COLOR",
     "CI",
     "CLICOLOR",
     "FORCE_COLOR",
-    "LC_ALL",
     "NO_COLOR",
     "PYTHONDONTWRITEBYTECODE",
     "PYTHONUNBUFFERED",
@@ -25,13 +25,8 @@ const PRIVATE: &[&str] = &["arg", "dir", "file", "item", "line", "name", "word"]
 
 /// Whether the assignment may precede a command or be exported, so that programs see it.
 fn is_harmless(name: &str, value: &Word) -> bool {
-    // Bash decodes the rest of the line in the character set of the locale, and the judge reads UTF-8.
-    let is_known_locale = ["C", "POSIX", "C.UTF-8", "en_US.UTF-8"].contains(&value.text.as_str());
     // Without a slash it cannot name a file of its own choosing.
-    HARMLESS.contains(&name)
-        && value.literal
-        && !value.text.contains('/')
-        && (name != "LC_ALL" || is_known_locale)
+    HARMLESS.contains(&name) && value.literal && !value.text.contains('/')
 }
 
 /// Whether a variable is private to the line. Others may already be exported, so setting them
