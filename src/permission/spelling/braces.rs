@@ -45,21 +45,21 @@ pub fn expand(text: Vec<char>, room: &mut usize) -> Vec<Vec<char>> {
     all
 }
 
-/// The texts of `{a..z}` or `{1..9}`; `None` if they are too many or of another form.
+/// The texts of `{a..z}`, `{A..Z}` or `{1..9}`; `None` if they are too many or of another form. Between
+/// letters of two cases there are signs, and old versions of bash know no step.
 fn range(inner: &[char]) -> Option<Vec<Vec<char>>> {
     let inner: String = inner.iter().collect();
     let (first, last) = inner.split_once("..")?;
-    // A step only omits some.
-    let last = match last.split_once("..") {
-        Some((last, step)) => step.parse::<i64>().ok().map(|_| last)?,
-        None => last,
-    };
     let single = |text: &str| -> Option<u32> {
         let mut chars = text.chars();
         let c = chars.next().filter(char::is_ascii_alphabetic)?;
         chars.next().is_none().then_some(u32::from(c))
     };
     if let (Some(first), Some(last)) = (single(first), single(last)) {
+        let is_upper = |code: u32| code < u32::from('a');
+        if is_upper(first) != is_upper(last) {
+            return None;
+        }
         let letters = first.min(last)..=first.max(last);
         return Some(letters.filter_map(char::from_u32).map(|c| vec![c]).collect());
     }

@@ -6,9 +6,10 @@ pub struct CharSet {
     /// As bash leaves it in a word that matches no file.
     pub text: String,
     negated: bool,
+    /// The characters that it lists, those of classes among them.
+    listed: Vec<(char, char)>,
+    /// Ranges other than of digits. Which characters one has depends on the locale.
     ranges: Vec<(char, char)>,
-    /// It includes a class such as `[:alpha:]`: letters beyond ASCII may match.
-    has_class: bool,
 }
 
 /// Longer classes are not read. Characters.
@@ -39,7 +40,7 @@ impl CharSet {
         let char = |at: usize| text.get(at).copied();
         let negated = matches!(char(1), Some(('!' | '^', false)));
         let first = 1 + usize::from(negated);
-        let mut set = Self { text: String::new(), negated, ranges: Vec::new(), has_class: false };
+        let mut set = Self { text: String::new(), negated, listed: Vec::new(), ranges: Vec::new() };
         let mut at = first;
         loop {
             let (from, is_quoted) = char(at)?;
@@ -60,11 +61,13 @@ impl CharSet {
                     if matches!(to, '[' | '\\' | '/') && !is_quoted {
                         return None;
                     }
-                    set.ranges.push((from, to));
+                    let is_certain = from.is_ascii_digit() && to.is_ascii_digit();
+                    let ranges = if is_certain { &mut set.listed } else { &mut set.ranges };
+                    ranges.push((from, to));
                     at += 3;
                 }
                 _ => {
-                    set.ranges.push((from, from));
+                    set.listed.push((from, from));
                     at += 1;
                 }
             }
@@ -82,21 +85,29 @@ impl CharSet {
             (':', name) => {
                 let name: String = name.iter().collect();
                 let (_, ranges) = CLASSES.iter().find(|(class, _)| *class == name)?;
-                self.ranges.extend(*ranges);
-                self.has_class = true;
+                self.listed.extend(*ranges);
             }
-            (_, [c]) => {
-                self.ranges.push((*c, *c));
-                self.has_class |= mark == '=';
-            }
+            (_, [c]) => self.listed.push((*c, *c)),
             _ => return None,
         }
         Some(end + 4)
     }
 
-    /// Whether the set may match the character.
+    /// Whether the set may match the ASCII character.
     pub fn has(&self, c: char) -> bool {
-        let is_listed = self.ranges.iter().any(|(from, to)| (*from..=*to).contains(&c));
-        is_listed != self.negated || self.has_class && !c.is_ascii()
+        let is_listed = self.listed.iter().any(|(from, to)| (*from..=*to).contains(&c));
+        match self.negated {
+            true => !is_listed,
+            false => is_listed || self.ranges.iter().any(|range| may_have(*range, c)),
+        }
     }
+}
+
+/// Whether the range may have the character in some locale. Within letters of one case, that may be
+/// the same letters of the other case, and else any.
+fn may_have((from, to): (char, char), c: char) -> bool {
+    let both = |is: fn(&char) -> bool| is(&from) && is(&to);
+    let is_letters = both(char::is_ascii_lowercase) || both(char::is_ascii_uppercase);
+    let lower = |c: char| c.to_ascii_lowercase();
+    !is_letters || (lower(from)..=lower(to)).contains(&lower(c))
 }
