@@ -6,8 +6,8 @@
 //! - at the start: the folder of the agent
 //! - `cd NAME`, `pushd NAME`: also NAME from each of them; variables that the line sets, braces and
 //!   globs are expanded
-//! - `cd`, `cd ~`: also the home
-//! - `cd -`, `popd`, `pushd`, `pushd +1`: back to one of those, if there was a move before
+//! - `cd`, `cd ~`, `cd -`, `popd`, `pushd`, `pushd +1`: a variable or the stack says where; also the
+//!   home, and a doubt
 //! - in a loop or a function: the moves again, through existing folders, until no folder is new
 //! - a name known only at run time, `CDPATH`, a `cd` run by another command, more folders than
 //!   [`MAX_FOLDERS`]: it may be any other folder, which is a doubt
@@ -29,7 +29,7 @@ const DIR_BUILTINS: [&str; 3] = ["cd", "pushd", "popd"];
 /// Options of those that don't change the destination, except for `..` after a link.
 const PLAIN_OPTIONS: [&str; 6] = ["-P", "-L", "-e", "-@", "-n", "--"];
 /// Options by which a program changes its folder. Long ones may be abbreviated.
-const FOLDER_OPTIONS: [&str; 11] = [
+const FOLDER_OPTIONS: [&str; 12] = [
     "-C",
     "-D",
     "--chdir",
@@ -38,6 +38,7 @@ const FOLDER_OPTIONS: [&str; 11] = [
     "--dir",
     "--directory",
     "--prefix",
+    "--wd",
     "--work-tree",
     "--workdir",
     "--working-directory",
@@ -59,8 +60,8 @@ pub struct BaseDirs {
 /// How a command changes the shell's working directory.
 enum DirChange<'a> {
     To(&'a Word),
+    /// To the home, or to where a variable says.
     Home,
-    Back,
     Unknown,
 }
 
@@ -81,8 +82,8 @@ impl BaseDirs {
         let mut again = false;
         loop {
             let before = lookup.bases.len();
-            for (at, step) in moves.iter().enumerate() {
-                is_open |= !follow(step, at > 0, again, &mut lookup, home);
+            for step in &moves {
+                is_open |= !follow(step, again, &mut lookup, home);
                 // No other folder would be kept.
                 if is_open && lookup.bases.len() >= MAX_FOLDERS {
                     break;
@@ -97,7 +98,7 @@ impl BaseDirs {
         for command in &commands {
             is_open |= !enter_options(command, &mut lookup);
         }
-        let is_certain = is_certain(script, &commands, home);
+        let is_certain = is_certain(script, &commands);
         let (shell, all) = (add_resolved(shell), add_resolved(lookup.bases));
         Self { shell, all, is_certain, is_open }
     }
@@ -114,27 +115,28 @@ fn add_resolved(mut folders: Vec<PathBuf>) -> Vec<PathBuf> {
 /// Adds the possible destinations of the step; false if it may lead anywhere else.
 fn follow(
     step: &DirChange<'_>,
-    has_moved: bool,
     again: bool,
     lookup: &mut FileLookup<'_>,
     home: Option<&Path>,
 ) -> bool {
     match step {
         DirChange::Unknown => false,
-        DirChange::Back => has_moved,
-        DirChange::Home => home.is_some_and(|home| add(vec![home.to_owned()], &mut lookup.bases)),
+        DirChange::Home => {
+            add(home.map(Path::to_owned).into_iter().collect(), &mut lookup.bases);
+            false
+        }
         DirChange::To(word) => {
             let (mut folders, is_all) = lookup.folders(word);
             if again {
                 folders.retain(|folder| folder.is_dir());
                 folders = folders.iter().filter_map(|folder| resolve(folder)).collect();
             }
-            is_all && add(folders, &mut lookup.bases)
+            add(folders, &mut lookup.bases) && is_all && !word.raw.starts_with('~')
         }
     }
 }
 
-/// Adds the folders named by values of options; false if there are too many.
+/// Adds the folders named by values of options; false if there may be others.
 fn enter_options(command: &SimpleCommand, lookup: &mut FileLookup<'_>) -> bool {
     let words = &command.words;
     let mut is_all = true;
@@ -145,7 +147,9 @@ fn enter_options(command: &SimpleCommand, lookup: &mut FileLookup<'_>) -> bool {
             true => format!("-{}", word.text),
             false => word.text.clone(),
         };
-        for value in option_values(&option, words.get(at + 1)) {
+        let values = option_values(&option, words.get(at + 1));
+        is_all &= values.is_some();
+        for value in values.into_iter().flatten() {
             let (mut folders, _) = lookup.folders(&value);
             folders.retain(|folder| folder.is_dir());
             is_all &= add(folders, &mut lookup.bases);
@@ -154,8 +158,8 @@ fn enter_options(command: &SimpleCommand, lookup: &mut FileLookup<'_>) -> bool {
     is_all
 }
 
-/// The words that may be the value of an option with this text.
-fn option_values(option: &str, next: Option<&Word>) -> Vec<Word> {
+/// The words that may be the value of an option with this text; `None` for too many.
+fn option_values(option: &str, next: Option<&Word>) -> Option<Vec<Word>> {
     let (name, joined) = match option.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (option, None),
@@ -171,7 +175,10 @@ fn option_values(option: &str, next: Option<&Word>) -> Vec<Word> {
     let mut values = Vec::new();
     // The letter may follow others, as in `-iC`.
     let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-    for (at, _) in letters.unwrap_or_default().match_indices(['C', 'D']).take(MAX_LETTERS) {
+    for (at, _) in letters.unwrap_or_default().match_indices(['C', 'D']) {
+        if values.len() >= MAX_LETTERS {
+            return None;
+        }
         match &letters.unwrap_or_default()[at + 1..] {
             "" => values.extend(next.cloned()),
             value => values.push(part(value)),
@@ -181,7 +188,7 @@ fn option_values(option: &str, next: Option<&Word>) -> Vec<Word> {
         values.extend(joined.map(part));
         values.extend(next.filter(|_| joined.is_none()).cloned());
     }
-    values
+    Some(values)
 }
 
 /// Adds folders without duplicates, also in lexical form where `..` in one may mean another folder;
@@ -233,10 +240,9 @@ fn parse_change(words: &[Word]) -> Option<DirChange<'_>> {
         word.literal && (word.text == "-" || *program != "cd" && number.is_some())
     };
     Some(match (*program, &arguments[options..]) {
-        ("popd", _) => DirChange::Back,
         ("cd", []) => DirChange::Home,
-        (_, []) => DirChange::Back,
-        (_, [word]) if is_on_stack(word) => DirChange::Back,
+        ("popd", _) | (_, []) => DirChange::Unknown,
+        (_, [word]) if is_on_stack(word) => DirChange::Unknown,
         (_, [word]) => DirChange::To(word),
         _ => DirChange::Unknown,
     })
@@ -265,11 +271,10 @@ fn sets_search_path(script: &Script, commands: &[&SimpleCommand]) -> bool {
 }
 
 /// Whether there is at most one move, run once, whose destination its text alone decides.
-fn is_certain(script: &Script, commands: &[&SimpleCommand], home: Option<&Path>) -> bool {
+fn is_certain(script: &Script, commands: &[&SimpleCommand]) -> bool {
     let (movers, others): (Vec<_>, Vec<_>) =
         commands.iter().partition(|command| DIR_BUILTINS.contains(&command.program()));
     let is_plain_move = |command: &&SimpleCommand| match command.arguments() {
-        [] => command.program() == "cd" && home.is_some(),
         [word] => word.literal && is_plain(&word.text),
         _ => false,
     };
