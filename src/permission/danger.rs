@@ -163,6 +163,9 @@ fn find_within(words: &[Word], bases: &[PathBuf], search: Search) -> Vec<Danger>
             Danger { place: at.saturating_add(place), ..danger }
         }));
     }
+    if operand::has_too_many_words(name, &spelled) {
+        dangers.push(Danger::unknown_words());
+    }
     dangers.extend(operand::script_options(name, &spelled, is_listed));
     let rows: Vec<&'static str> = rows(name, &spelled).collect();
     let words = CommandWords { name, words, spelled: &spelled, rows: &rows, bases };

@@ -188,7 +188,10 @@ pub fn script_texts(command: &SimpleCommand) -> (Vec<String>, bool) {
     let words = &command.words;
     let mut texts = split_texts(words);
     let places = places(words, evaluates);
-    let mut is_all = places.len() <= MAX_STARTS;
+    let is_short = |place: &usize| words.len() - place <= MAX_TAIL;
+    let mut is_all = texts.len() <= MAX_TEXTS && places.len() <= MAX_STARTS;
+    is_all &= places.iter().all(is_short);
+    texts.truncate(MAX_TEXTS);
     for place in places.into_iter().take(MAX_STARTS) {
         // The text that find or xargs substitutes for braces is a file name, and no script unless
         // `-c` precedes it. For find, a semicolon ends the command.
@@ -240,7 +243,7 @@ fn split_texts(words: &[Word]) -> Vec<String> {
     });
     let texts = texts.filter(|text| text.contains(char::is_whitespace)).map(str::to_owned);
     let texts = texts.chain(is_env.then(|| env_texts(words, place)).into_iter().flatten());
-    texts.take(MAX_TEXTS).collect()
+    texts.take(MAX_TEXTS + 1).collect()
 }
 
 /// The commands that `env` at this position makes of an option `-S` and the words after it.
@@ -263,7 +266,7 @@ fn env_texts(words: &[Word], place: usize) -> Vec<String> {
         let rest = rest.iter().map(|word| word.raw.as_str());
         Some(std::iter::once(&*env_decoded(value)).chain(rest).collect::<Vec<_>>().join(" "))
     };
-    (place + 1..words.len()).filter_map(text).take(MAX_TEXTS).collect()
+    (place + 1..words.len()).filter_map(text).take(MAX_TEXTS + 1).collect()
 }
 
 /// The value of `env -S` with its own escapes as a shell would write them: `\_` is a blank, `\c` ends the text.

@@ -78,8 +78,8 @@ const MODULE_RUNNERS: &[&str] = &["coverage", "pypy", "python"];
 const PACKAGES: &[&str] =
     &["add", "i", "info", "install", "list", "outdated", "remove", "uninstall", "view", "why"];
 
-/// Words of a runner that are searched for the program.
-const MAX_RUNNER: usize = 64;
+/// Words of a runner that are searched for the program; with more, it may be any.
+const MAX_RUNNER: usize = 256;
 
 /// The positions at which a runner may start a program that `is_listed` knows: two at most. The
 /// options after it are the program's own.
@@ -104,6 +104,11 @@ pub fn runner_commands(
         words[*place].exact().is_some_and(is_known) && is_behind(*place)
     };
     (1..words.len().min(MAX_RUNNER)).filter(is_program).take(2).collect()
+}
+
+/// Whether a runner has more words than are searched for the program.
+pub fn has_too_many_words(name: &str, words: &[Spelling<'_>]) -> bool {
+    words.len() > MAX_RUNNER && !runner_commands(name, words, |_, _| true).is_empty()
 }
 
 /// Options that runners of tests, linters and bundlers take and that name no file and no program, by

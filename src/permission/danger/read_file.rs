@@ -344,6 +344,9 @@ fn is_outside(word: &Spelling<'_>, sub_command: &str, bases: &[PathBuf]) -> bool
             // Any of the letters may take the rest of the word as the name of a file.
             let is_letter = |(_, c): &(usize, char)| c.is_ascii_alphanumeric();
             let letters_before = cluster.char_indices().take_while(is_letter);
+            if text_at.is_none() && letters_before.clone().count() > MAX_LETTERS {
+                return true;
+            }
             let mut values = letters_before
                 .take(text_at.unwrap_or(MAX_LETTERS))
                 .map(|(at, _)| &cluster[at + 1..]);

@@ -50,8 +50,6 @@ pub enum PathChange {
 
 /// Long options of `mv`, `cp` and the like that take a value. They may be abbreviated.
 const VALUE_OPTIONS: [&str; 2] = ["target-directory", "suffix"];
-/// Maximum folders of a source's name that an option keeps in the destination.
-const MAX_NAMES: usize = 64;
 /// Programs that change the contents of a folder with one of the letters after a dash.
 const RECURSIVE_WRITERS: &str = "chmod chown chgrp gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma";
 
@@ -320,12 +318,9 @@ impl WriterCommand<'_> {
             let is_own = is_whole && !self.is_content(at);
             // Some versions of cp take a folder with a slash for its contents.
             let is_certain = word.literal && (self.name == "rsync" || !word.text.ends_with('/'));
-            let names =
-                from.written.ancestors().take(MAX_NAMES).enumerate().filter(|(above, _)| {
-                    self.keeps_folders()
-                        || (*above == usize::from(is_own))
-                        || *above < 2 && !is_certain
-                });
+            let names = from.written.ancestors().enumerate().filter(|(above, _)| {
+                self.keeps_folders() || (*above == usize::from(is_own)) || *above < 2 && !is_certain
+            });
             let names = names.filter_map(|(_, above)| from.written.strip_prefix(above).ok());
             let places = names.map(|name| (from.clone(), PathTarget::new(&to.written, name)));
             places.collect::<Vec<_>>()

@@ -102,14 +102,15 @@ pub fn in_arguments(
     let opened = placeholder::open(words, words);
     for place in arguments(command, program) {
         let rest = &opened[place + 1..words.len().min(place + MAX_TAIL)];
-        let found = tails(&words[place], program).into_iter().any(|tail| match tail {
-            None => true,
-            Some(mut tail) => {
-                let appends = appends || rest.is_empty() && tail.len() == 1;
-                tail.extend_from_slice(rest);
-                pattern.restricts(&tail, appends) != Restriction::No
-            }
-        });
+        let found = place + MAX_TAIL < words.len()
+            || tails(&words[place], program).into_iter().any(|tail| match tail {
+                None => true,
+                Some(mut tail) => {
+                    let appends = appends || rest.is_empty() && tail.len() == 1;
+                    tail.extend_from_slice(rest);
+                    pattern.restricts(&tail, appends) != Restriction::No
+                }
+            });
         if found {
             return why();
         }
@@ -129,10 +130,14 @@ fn tails(word: &Word, program: &str) -> Vec<Option<Vec<Word>>> {
         .match_indices(program)
         .filter(|(place, _)| occurrences(&text[*place..], program) > 0)
         .map(|(place, _)| place)
-        .take(MAX_TAIL)
+        .take(MAX_TAIL + 1)
         .collect();
+    let is_long = |place: &usize| text[*place..].split_whitespace().nth(MAX_TAIL).is_some();
+    if ends.len() > MAX_TAIL || ends.iter().any(is_long) {
+        return vec![None];
+    }
     let tail = |place: usize| {
-        let mut words = text[place..].split_whitespace().take(MAX_TAIL);
+        let mut words = text[place..].split_whitespace();
         let name = words.next().map(wrapper::package_name);
         name.into_iter().chain(words).map(whole).collect()
     };
