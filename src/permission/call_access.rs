@@ -134,8 +134,8 @@ impl ShellLine {
     /// approval.
     pub fn link_escape(&self, places: &Places) -> Option<&str> {
         let look = || {
-            let MentionedFiles { all, by_writers, in_input, .. } = self.mentioned();
-            let files = [all, by_writers, in_input];
+            let MentionedFiles { all, by_writers, .. } = self.mentioned();
+            let files = [all, by_writers];
             if files.iter().any(|files| files.unbounded) {
                 return Some("caliban cannot tell which files the line names".to_owned());
             }
@@ -152,7 +152,11 @@ impl ShellLine {
     /// not known may be any link in the project.
     pub fn any_link_escape(&self, places: &Places) -> Option<&str> {
         let look = || {
-            let word = self.mentioned().open_word.as_ref()?;
+            let MentionedFiles { read_list, changed_list, open_word, .. } = self.mentioned();
+            if let Some(word) = read_list.as_ref().or(changed_list.as_ref()) {
+                return Some(format!("`{word}` takes names of files from a list"));
+            }
+            let word = open_word.as_ref()?;
             places.holds_escape(&self.bases.shell).then(|| {
                 format!(
                     "a link of the project may lead `{word}`, which is known only at run time, \

@@ -10,20 +10,20 @@ use super::path::PathTarget;
 use super::program::{base_name, is_sub_command};
 use super::recursive::{self, ShownFolder};
 use super::script::{Script, SimpleCommand};
+use super::shell::has_other_expansion;
 use super::wrapper;
 use super::writers::copies::CopiedTree;
 use super::writers::folders::{HandledPath, PathChange, copied_trees, handled_paths};
 use super::writers::{self, WriteEffect};
 
 pub mod harmless;
-mod input;
 mod lists;
 pub mod lookup;
 pub mod named;
 pub mod readings;
 mod values;
 
-use harmless::{opens_nothing, shows_nothing};
+use harmless::{is_message, opens_nothing, shows_nothing};
 use lookup::FileLookup;
 use named::NamedFiles;
 
@@ -39,13 +39,10 @@ pub struct MentionedFiles {
     pub by_writers: NamedFiles,
     /// Named to a program not known to only read them, with its name.
     pub by_unknown: Vec<(String, PathTarget)>,
-    /// Named in a command's input, which may take it for file names.
-    pub in_input: NamedFiles,
-    /// Those of them that such a command may change.
-    pub changed_in_input: NamedFiles,
-    /// Whether a command may read, or change, what a list names, folders included.
-    pub reads_list: bool,
-    pub changes_list: bool,
+    /// The word by which a command takes names of files that it may read from a list, if one does.
+    pub read_list: Option<String>,
+    /// The same for files that it may change.
+    pub changed_list: Option<String>,
     /// Folders and files that commands handle with everything below them.
     pub handled_paths: Vec<HandledPath>,
     /// Folders that commands put elsewhere with everything below them.
@@ -100,18 +97,10 @@ impl MentionedFiles {
             mentioned.note_open(&files);
             mentioned.by_writers.add(&files, true);
         }
-        let (reads, changes) = (input::is_read(script), input::is_changed(script));
-        let printed = if reads { input::printed(script) } else { Vec::new() };
-        let inputs = script.all_inputs().into_iter().filter(|_| reads).chain(&printed);
-        for word in inputs {
-            let files = lookup.files(word);
-            mentioned.note_open(&files);
-            mentioned.in_input.add(&files, false);
-            if changes {
-                mentioned.changed_in_input.add(&files, false);
-            }
-        }
-        let is_unbounded = has_too_many || lookup.is_exhausted() || doubt(script).is_some();
+        let is_unbounded = has_too_many
+            || lookup.is_exhausted()
+            || doubt(script).is_some()
+            || script.all_commands().into_iter().any(computes_program);
         mentioned.all.unbounded |= is_unbounded;
         mentioned.by_writers.unbounded |= is_unbounded;
         mentioned
@@ -145,7 +134,7 @@ impl MentionedFiles {
             if is_sub_command(&command.words, at + 1) {
                 files.names.clear();
             }
-            let is_message = input::is_message(command, at + 1);
+            let is_message = is_message(command, at + 1);
             if opens && !is_message {
                 self.note_open(&files);
             }
@@ -185,18 +174,25 @@ impl MentionedFiles {
             let (starts, _) = wrapper::program_starts(&command.words);
             let program = starts.last().and_then(|start| command.words.get(*start));
             if !shows_nothing(base_name(program.map_or("", |word| &word.text))) {
-                self.reads_list = true;
-                self.all.open.get_or_insert_with(|| word.to_owned());
+                self.read_list.get_or_insert_with(|| word.to_owned());
             }
             if writes != WriteEffect::No {
-                self.changes_list = true;
-                self.by_writers.open.get_or_insert_with(|| word.to_owned());
+                self.changed_list.get_or_insert_with(|| word.to_owned());
             }
         }
         if let Some(program) = lists::unpacker(command) {
             self.by_writers.open.get_or_insert_with(|| program.to_owned());
         }
     }
+}
+
+/// Whether an expansion such as `${name%word}` may compute a program that the command starts.
+fn computes_program(command: &SimpleCommand) -> bool {
+    let (starts, certain) = wrapper::program_starts(&command.words);
+    let mut words = command.words.iter().enumerate();
+    words.any(|(at, word)| {
+        (!certain || starts.contains(&at)) && !word.literal && has_other_expansion(&word.raw)
+    })
 }
 
 /// Whether a moved folder may contain a link that means another file in another place.

@@ -24,7 +24,7 @@ mod redirect;
 mod substitution;
 mod word;
 
-pub use input::here_string_words as words_of_string;
+pub use expansion::has_other_expansion;
 
 /// Longer lines need approval and are not parsed.
 const MAX_BYTES: usize = 64 * 1024;
@@ -68,6 +68,9 @@ fn split_nested(line: &str, nesting: usize) -> Script {
         .any(|c| (c.is_control() || c.is_whitespace()) && !matches!(c, ' ' | '\t' | '\n'))
     {
         script.set_unread("the command has control characters or unusual blanks in it");
+    }
+    if line.contains(char::REPLACEMENT_CHARACTER) {
+        script.set_unread("the command has a sign in it that stands for bytes that are no text");
     }
     let mut parser = Parser::new();
     let tree = match parser.set_language(&tree_sitter_bash::LANGUAGE.into()) {

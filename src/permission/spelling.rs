@@ -228,29 +228,6 @@ pub fn separate_defaults(text: &str) -> String {
     plain
 }
 
-/// The word as written, with the text of `${name:-text}` and the like substituted. `None` if it has none.
-pub fn fill_defaults(raw: &str) -> Option<String> {
-    let (mut text, mut rest, mut is_filled) = (String::new(), raw, false);
-    while let Some((before, (inner, behind))) =
-        rest.split_once("${").and_then(|(before, rest)| Some((before, rest.split_once('}')?)))
-    {
-        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let operator = inner.trim_start_matches(is_letter);
-        let operator = operator.strip_prefix(':').unwrap_or(operator);
-        text.push_str(before);
-        match operator.strip_prefix(['-', '+', '=']) {
-            Some(word) => {
-                text.push_str(word);
-                is_filled = true;
-            }
-            None => text.push_str(&format!("${{{inner}}}")),
-        }
-        rest = behind;
-    }
-    text.push_str(rest);
-    is_filled.then_some(text)
-}
-
 /// A rough reading of a line: its commands, split at unquoted blanks and operators.
 pub fn segments(line: &str) -> Vec<Vec<Word>> {
     let text: Vec<char> = line.chars().collect();
@@ -307,10 +284,16 @@ fn rough(raw: Vec<char>, is_first: bool) -> Word {
     Word { text, raw, literal: false }
 }
 
-/// Whether the pieces can produce the text.
+/// Whether the pieces can produce the text. In a text that is not plain ASCII, `?` and brackets
+/// count as `*`: how many characters it has depends on the locale.
 pub fn fits(pieces: &[Piece], text: &[char]) -> bool {
     if has_open_bracket(pieces) {
         return fits(&with_open_brackets(pieces, &Piece::Any), text);
+    }
+    let counts = |piece: &Piece| matches!(piece, Piece::One | Piece::Set(_));
+    if pieces.iter().any(counts) && !text.iter().all(char::is_ascii) {
+        let wider = |piece: &Piece| if counts(piece) { Piece::Star } else { piece.clone() };
+        return fits(&pieces.iter().map(wider).collect::<Vec<_>>(), text);
     }
     let (mut at, mut place) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;

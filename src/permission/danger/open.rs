@@ -165,24 +165,7 @@ pub fn is_one_word(raw: &str) -> bool {
 /// Whether the line itself says all that this word may become, names of files apart.
 pub fn is_known(raw: &str, line: &str) -> bool {
     let is_unknown = |part: &WordPart| matches!(part, WordPart::Text | WordPart::Words);
-    let raw = without_trims(raw);
-    !parts(&raw).iter().any(is_unknown) && resolved(&raw, line).is_some()
-}
-
-/// The word with `${name}` for each `${name#pattern}` and `${name%pattern}`: what that leaves of a
-/// value is read elsewhere.
-fn without_trims(raw: &str) -> String {
-    let (mut text, mut rest) = (String::new(), raw);
-    while let Some((before, behind)) = rest.split_once("${") {
-        let (inner, behind) = behind.split_once('}').unwrap_or((behind, ""));
-        let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let operator = inner.trim_start_matches(is_letter);
-        let is_trim = operator.starts_with(['#', '%']) && operator.len() < inner.len();
-        let kept = if is_trim { &inner[..inner.len() - operator.len()] } else { inner };
-        text.push_str(&format!("{before}${{{kept}}}"));
-        rest = behind;
-    }
-    text + rest
+    !parts(raw).iter().any(is_unknown) && resolved(raw, line).is_some()
 }
 
 /// The words that this one becomes with the values that the line gives its variables: a list of

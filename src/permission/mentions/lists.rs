@@ -47,9 +47,17 @@ pub fn list_word<'a>(command: &'a SimpleCommand, bases: &[PathBuf]) -> Option<&'
             let file = word.text.strip_prefix('@').filter(|_| !lists(SENDERS, name));
             file.is_some_and(|file| bases.iter().any(|base| base.join(file).is_file()))
         };
+        let is_config = |text: &str| match name {
+            "curl" => text.starts_with("-K") || text.starts_with("--config"),
+            "wget" => text.starts_with("-i") || text.starts_with("--input-f"),
+            _ => false,
+        };
         let mut arguments = arguments.iter().enumerate();
         let found = arguments.find(|(at, word)| {
-            is_list_option(&word.text) || has_letter(*at, word) || is_file(word)
+            is_list_option(&word.text)
+                || is_config(&word.text)
+                || has_letter(*at, word)
+                || is_file(word)
         });
         found.map(|(_, word)| word.text.as_str())
     })

@@ -1,8 +1,8 @@
 //! Finds the files that one word may name.
 
 use crate::permission::program::base_name;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,9 +11,10 @@ use url::Url;
 use super::named::NamedFiles;
 use crate::disk::checkout_root;
 use crate::permission::path::PathTarget;
-use crate::permission::script::{Script, VariableValue, Word, printf_sets};
+use crate::permission::script::{Script, Word, printf_sets};
+use crate::permission::shell::has_other_expansion;
 use crate::permission::spelling::{
-    Piece, Spelling, escaped, fill_defaults, fits, globbed, has_open_bracket, spell,
+    Piece, Spelling, escaped, fits, globbed, has_open_bracket, separate_defaults, spell,
     with_open_brackets,
 };
 use crate::permission::{variables, wrapper};
@@ -45,16 +46,20 @@ const SETTERS: &[&str] = &[
     "wait",
 ];
 
+/// Programs that set variables to what they read.
+const READERS: [&str; 3] = ["mapfile", "read", "readarray"];
+
+/// Variables that the shell itself reads: a line that sets one may mean any file by it.
+const SPECIAL: [&str; 4] = ["HOME", "IFS", "OLDPWD", "PWD"];
+
 /// Maximum folder entries and path steps examined for one line, all its words together.
 const MAX_STEPS: usize = 50_000;
 /// Maximum bytes of a value that is read.
 const MAX_VALUE: usize = 256;
 /// Characters in a word that a file name may follow, as in `--file=a`, `f=@a`, `f=<a`, `file:a` and `a,b`.
 const MARKS: &str = "=:@<,;+%|";
-/// Maximum one-letter options in one word to look behind.
-const MAX_LETTERS: usize = 16;
-/// Maximum defaults within each other that are filled in.
-const MAX_DEFAULTS: usize = 4;
+/// Characters besides letters and digits that are options of their own, as in `curl -#K file`.
+const OPTION_SIGNS: &str = "#.@!?:^~$%&*+,";
 /// Maximum texts that the variables in one word may produce.
 const MAX_TEXTS: usize = 64;
 
@@ -68,9 +73,12 @@ fn known_values(script: &Script, home: Option<&Path>) -> KnownValues {
         SETTERS.contains(&program) || program == "printf" && printf_sets(words)
     };
     let commands = script.all_commands();
-    let is_set = commands
+    let setters: Vec<&[Word]> = commands
         .into_iter()
-        .any(|command| wrapper::possible_commands(command).into_iter().any(sets));
+        .flat_map(wrapper::possible_commands)
+        .filter(|words| sets(words))
+        .collect();
+    let is_set = !setters.is_empty();
     // A variable that a command sets may hold any text, besides the values in the line.
     let other = is_set.then(|| vec![Piece::Any]);
     let is_known = |piece: &Piece| !matches!(piece, Piece::Any | Piece::Variable(_));
@@ -86,23 +94,84 @@ fn known_values(script: &Script, home: Option<&Path>) -> KnownValues {
         let known = std::iter::once(Vec::new()).chain(known).chain(other.clone());
         values.insert(name, known.collect());
     }
+    // These decide where bash splits a value, and in which folder it is.
+    let names = |word: &Word, name: &str| {
+        let text = word.text.strip_prefix("-v").unwrap_or(&word.text);
+        text.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    for name in SPECIAL {
+        if setters.iter().copied().flatten().any(|word| names(word, name)) {
+            values.entry(name.to_owned()).or_default();
+        }
+    }
+    let splits = values.contains_key("IFS");
+    for (_, texts) in values.iter_mut().filter(|(name, _)| splits || SPECIAL.contains(&&***name)) {
+        *texts = vec![vec![Piece::Limit]];
+    }
     values
 }
 
-/// Stands for white space in a value, where bash may split it.
-pub(super) const BLANK: Piece = Piece::Char('\0');
+/// The variables that `read` and its like set, and those that get their values from these.
+fn read_variables(script: &Script) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for words in script.all_commands().into_iter().flat_map(wrapper::possible_commands) {
+        let program = words.first().map_or("", |word| base_name(&word.text));
+        if READERS.contains(&program) {
+            names.extend(["MAPFILE", "REPLY"].map(str::to_owned));
+            names.extend(words[1..].iter().map(|word| word.text.clone()));
+        }
+    }
+    if names.is_empty() {
+        return names;
+    }
+    for (name, texts) in variables::variable_texts(script) {
+        let is_read = |piece: &Piece| matches!(piece, Piece::Variable(own) if names.contains(own));
+        if texts.iter().flatten().any(is_read) {
+            names.insert(name);
+        }
+    }
+    names
+}
 
+/// The white space at which bash splits a value, and what stands for it there: no line has these.
+const BLANKS: [(char, char); 3] = [(' ', '\u{1}'), ('\t', '\u{2}'), ('\n', '\u{3}')];
+
+/// The piece of a value, marked if bash may split the value there.
 pub(super) fn mark_blank(piece: Piece) -> Piece {
-    if matches!(piece, Piece::Char(c) if c.is_whitespace()) { BLANK } else { piece }
+    let blank = BLANKS.iter().find(|(blank, _)| piece == Piece::Char(*blank));
+    blank.map_or(piece, |(_, mark)| Piece::Char(*mark))
+}
+
+/// Whether bash may split a value at this piece of it.
+pub(super) fn is_blank(piece: &Piece) -> bool {
+    BLANKS.iter().any(|(_, mark)| *piece == Piece::Char(*mark))
+}
+
+/// The text with its white space as it is in quotes.
+pub(super) fn without_marks(text: &[Piece]) -> Vec<Piece> {
+    let plain = |piece: &Piece| {
+        let blank = BLANKS.iter().find(|(_, mark)| *piece == Piece::Char(*mark));
+        blank.map_or_else(|| piece.clone(), |(blank, _)| Piece::Char(*blank))
+    };
+    text.iter().map(plain).collect()
+}
+
+/// The value that a name of a file is. One that is no plain text may be anything.
+pub(super) fn value_of_name(name: &OsStr) -> Vec<Piece> {
+    match name.to_str().filter(|text| !text.contains(char::is_control)) {
+        Some(text) => text.chars().map(Piece::Char).map(mark_blank).collect(),
+        None => vec![Piece::Limit],
+    }
 }
 
 /// The text with the variables that the shell sets itself substituted. The shell's current folder
 /// begins a relative name; behind other text it also counts as unknown.
 fn expand_shell_variables(text: &[Piece], home: Option<&Path>) -> Vec<Vec<Piece>> {
     let chars = |text: &str| text.chars().map(Piece::Char).collect::<Vec<_>>();
+    let home = home.and_then(Path::to_str);
     let is_working_dir = |piece: &Piece| matches!(piece, Piece::Variable(name) if name == "PWD");
     let piece = |piece: &Piece| match (piece, home) {
-        (Piece::Variable(name), Some(home)) if name == "HOME" => chars(&home.to_string_lossy()),
+        (Piece::Variable(name), Some(home)) if name == "HOME" => chars(home),
         _ if is_working_dir(piece) => chars("."),
         _ => vec![piece.clone()],
     };
@@ -135,8 +204,8 @@ pub struct FileLookup<'a> {
     pub bases: Vec<PathBuf>,
     home: Option<&'a Path>,
     pub(super) values: KnownValues,
-    /// Variables that get their values from the words of loops alone, where globs become names.
-    pub(super) listed: BTreeSet<String>,
+    /// Variables that get their values from what a command reads.
+    read: BTreeSet<String>,
     /// Steps left; absent once the limit was exceeded.
     left: Option<usize>,
 }
@@ -145,14 +214,8 @@ impl<'a> FileLookup<'a> {
     /// Reads the variables of the script; its names are relative to `bases`.
     pub fn new(script: &Script, bases: Vec<PathBuf>, home: Option<&'a Path>) -> Self {
         let values = known_values(script, home);
-        let is_listed = |value: &&VariableValue| value.is_listed && !value.word.raw.contains('$');
-        let (listed, others): (Vec<_>, Vec<_>) =
-            script.all_values().into_iter().partition(is_listed);
-        let names = |values: Vec<&VariableValue>| -> BTreeSet<String> {
-            values.into_iter().map(|value| value.name.clone()).collect()
-        };
-        let listed = &names(listed) - &names(others);
-        let mut lookup = Self { bases, home, values, listed, left: Some(MAX_STEPS) };
+        let read = read_variables(script);
+        let mut lookup = Self { bases, home, values, read, left: Some(MAX_STEPS) };
         lookup.add_glob_names();
         lookup
     }
@@ -170,7 +233,7 @@ impl<'a> FileLookup<'a> {
         if self.is_exhausted() {
             return files;
         }
-        if word.has_positional() {
+        if word.has_positional() || !word.literal && self.is_read(word) {
             files.unbounded = true;
         }
         let written = expand_home(word.text.trim_matches('"'), self.home);
@@ -192,6 +255,12 @@ impl<'a> FileLookup<'a> {
                 self.parts(&text, &mut files);
             }
         }
+        // The text in an expansion of any form names a file as well.
+        if !word.literal && has_other_expansion(&word.raw) {
+            for text in separate_defaults(&word.text).split([' ', '}']).skip(1) {
+                self.parts(&text.chars().map(Piece::Char).collect::<Vec<_>>(), &mut files);
+            }
+        }
         // Some programs expand braces themselves, curl also `{one}`.
         if word.text.contains('{') && self.spend(word.text.len()) {
             if let Some(text) = without_single_braces(&word.text) {
@@ -207,6 +276,16 @@ impl<'a> FileLookup<'a> {
             }
         }
         files
+    }
+
+    /// Whether a part of the word is what a command reads.
+    fn is_read(&self, word: &Word) -> bool {
+        let is_it =
+            |piece: &Piece| matches!(piece, Piece::Variable(name) if self.read.contains(name));
+        !self.read.is_empty()
+            && spell(std::slice::from_ref(word))
+                .into_iter()
+                .any(|text| text.into_pieces().iter().any(is_it))
     }
 
     /// The folders that the word may name from each base, and whether there may be others.
@@ -228,39 +307,19 @@ impl<'a> FileLookup<'a> {
 
     /// The possible texts of a word known only at run time, as far as the values of variables determine them.
     fn texts(&mut self, word: &Word) -> Vec<Vec<Piece>> {
-        let (word, made) = match self.without_trims(word) {
-            Some((word, made)) => (Cow::Owned(word), made),
-            None => (Cow::Borrowed(word), Vec::new()),
-        };
-        let texts = self.texts_as_written(&word);
-        made.iter().for_each(|name| drop(self.values.remove(name)));
-        texts
-    }
-
-    /// The same for a word whose expansions are all of the form `$name`.
-    fn texts_as_written(&mut self, word: &Word) -> Vec<Vec<Piece>> {
         let mut texts = Vec::new();
         if !word.literal {
             texts.extend(spell(std::slice::from_ref(word)).into_iter().map(Spelling::into_pieces));
-            // `${name:-file}` names a file, whatever the value of the variable; so does a default in it.
-            let mut raw = fill_defaults(&word.raw);
-            for _ in 0..MAX_DEFAULTS {
-                let Some(text) = raw else { break };
-                raw = fill_defaults(&text);
-                let filled = Word { text: text.clone(), raw: text, literal: false };
-                texts.extend(spell(&[filled]).into_iter().map(Spelling::into_pieces));
-            }
         }
         self.spend(texts.iter().map(Vec::len).sum::<usize>() / 8);
         let mut all: Vec<Vec<Piece>> = Vec::new();
         for text in texts.iter().flat_map(|text| self.substituted(text, MAX_TEXTS)) {
-            let parts: Vec<&[Piece]> = text.split(|piece| *piece == BLANK).collect();
+            let parts: Vec<&[Piece]> = text.split(is_blank).collect();
             if parts.len() > 1 {
                 let parts = parts.into_iter().filter(|part| !part.is_empty());
                 all.extend(parts.map(<[Piece]>::to_vec));
                 // Quoted, it is one word.
-                let whole = |piece| if piece == BLANK { Piece::Char(' ') } else { piece };
-                all.push(text.into_iter().map(whole).collect());
+                all.push(without_marks(&text));
             } else {
                 all.push(text);
             }
@@ -278,9 +337,10 @@ impl<'a> FileLookup<'a> {
                 continue;
             };
             let chars = |text: &str| vec![text.chars().map(Piece::Char).collect::<Vec<_>>()];
-            let values = match (self.values.get(name), name.as_str(), self.home) {
+            let home = self.home.and_then(Path::to_str);
+            let values = match (self.values.get(name), name.as_str(), home) {
                 (Some(values), ..) => values.clone(),
-                (None, "HOME", Some(home)) => chars(&home.to_string_lossy()),
+                (None, "HOME", Some(home)) => chars(home),
                 (None, "PWD", _) if at == 0 => chars("."),
                 // The value of an option, perhaps.
                 (None, "PWD", _) => vec![vec![Piece::Char('.')], vec![Piece::Any]],
@@ -306,8 +366,8 @@ impl<'a> FileLookup<'a> {
         let marks: Vec<usize> = (0..text.len()).filter(|&at| is_mark(&text[at])).collect();
         let mut starts = vec![0];
         if text.first() == Some(&Piece::Char('-')) {
-            let is_letter = |piece: &&Piece| matches!(piece, Piece::Char(c) if c.is_alphanumeric());
-            let letters = text[1..].iter().take_while(is_letter).take(MAX_LETTERS).count();
+            let is_letter = |piece: &&Piece| matches!(piece, Piece::Char(c) if c.is_alphanumeric() || OPTION_SIGNS.contains(*c));
+            let letters = text[1..].iter().take_while(is_letter).count();
             starts.extend((2..2 + letters).filter(|start| *start < text.len()));
         }
         starts.extend(marks.iter().map(|at| at + 1));
@@ -421,13 +481,14 @@ impl<'a> FileLookup<'a> {
                 if !self.spend(1) {
                     return next;
                 }
-                for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+                let entries = entries.map(|entry| entry.file_name());
+                for name in entries.chain(folders_by_dot(part)) {
                     if !self.spend(1 + part.len() / 16) {
                         return next;
                     }
-                    let name = entry.file_name().to_string_lossy().chars().collect::<Vec<_>>();
-                    if fits(part, &name) {
-                        next.push(entry.path());
+                    if fits(part, &name.to_string_lossy().chars().collect::<Vec<_>>()) {
+                        next.push(folder.join(name));
                     }
                 }
             }
@@ -465,6 +526,12 @@ fn makes_addresses(text: &str) -> bool {
         })
     };
     !is_of_network(scheme) && (path.contains('%') && path.contains('[') || has_range())
+}
+
+/// The folders that a part of a glob with a dot at its start may match before bash 5.2.
+pub(super) fn folders_by_dot(part: &[Piece]) -> impl Iterator<Item = OsString> {
+    let names = if part.first() == Some(&Piece::Char('.')) { &[".", ".."][..] } else { &[] };
+    names.iter().map(OsString::from)
 }
 
 /// The text of a word that matches no file; a star or question mark matches that of its own.

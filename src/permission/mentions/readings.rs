@@ -1,11 +1,12 @@
 //! The commands that bash may make of one with words known only at run time. A glob counts as the
 //! names that it matches now, and a variable as the values that the line gives it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::lookup::{BLANK, FileLookup, mark_blank};
+use super::lookup::{FileLookup, is_blank, value_of_name, without_marks};
 use super::values::has_glob;
 use crate::permission::danger;
 use crate::permission::program::base_name;
@@ -50,7 +51,7 @@ enum Reading {
 }
 
 /// The names in folders, each with whether it is a link.
-type FolderNames = BTreeMap<PathBuf, Vec<(String, bool)>>;
+type FolderNames = BTreeMap<PathBuf, Vec<(OsString, bool)>>;
 
 /// The readings of each command of the script; its names are relative to `bases`, or to any folder
 /// if these are not all.
@@ -105,7 +106,7 @@ impl<'a> Reader<'a> {
     fn add_names_to_values(&mut self) {
         for name in self.lookup.values.keys().cloned().collect::<Vec<_>>() {
             let values = self.lookup.values.get(&name).cloned().unwrap_or_default();
-            let parts = values.iter().flat_map(|text| text.split(|piece| *piece == BLANK));
+            let parts = values.iter().flat_map(|text| text.split(is_blank));
             let mut parts: Vec<Vec<Piece>> = parts.map(<[Piece]>::to_vec).collect();
             let mut added: Vec<Vec<Piece>> = Vec::new();
             let mut at = 0;
@@ -117,7 +118,7 @@ impl<'a> Reader<'a> {
                 match self.names(&part) {
                     Some(names) if names.len() <= MAX_NAMES => {
                         for name in names {
-                            let own = name.text.chars().map(Piece::Char).map(mark_blank).collect();
+                            let own = value_of_name(&name.text);
                             if added.contains(&own) {
                                 continue;
                             }
@@ -177,36 +178,16 @@ impl<'a> Reader<'a> {
         if word.literal {
             return Some(vec![same()]);
         }
-        let mut all = self.spelled(word, word)?;
-        for other in self.without_operators(&word.raw)? {
-            for words in self.spelled(&other, word)? {
-                if !all.contains(&words) {
-                    all.push(words);
-                }
-            }
-        }
-        Some(all)
-    }
-
-    /// The same for one way to write the word.
-    fn spelled(&mut self, written: &Word, word: &Word) -> Option<Vec<Vec<Word>>> {
         let mut all: Vec<Vec<Word>> = vec![Vec::new()];
         // Braces make several words of one.
-        for spelled in spell(std::slice::from_ref(written)) {
+        for spelled in spell(std::slice::from_ref(word)) {
             let mut own: Vec<Vec<Word>> = Vec::new();
             let pieces = spelled.into_pieces();
-            let has_dash = written == word && beginning(&pieces).starts_with('-');
+            let has_dash = beginning(&pieces).starts_with('-');
             for reading in self.readings(&pieces, is_one_word(&word.raw), has_dash) {
-                let is_known = |texts: &[String]| {
-                    written != word
-                        && !self.takes_programs
-                        && texts.iter().all(|it| is_argument(it))
-                };
                 let words = match reading {
-                    // Too many would be left, as in a loop over files.
-                    Reading::Words(texts) if is_known(&texts) => vec![word.clone()],
                     Reading::Words(texts) => texts.into_iter().map(literal_word).collect(),
-                    Reading::Same => vec![word.clone()],
+                    Reading::Same => same(),
                     Reading::Open => return None,
                 };
                 if !own.contains(&words) {
@@ -227,91 +208,6 @@ impl<'a> Reader<'a> {
         Some(all)
     }
 
-    /// The word with each `${name:-word}`, `${name#word}` and the like replaced by what the line says
-    /// that it may stand for; `None` for too much. The word is read as a whole then: pieces that are
-    /// harmless by themselves may be joined to anything.
-    fn without_operators(&mut self, raw: &str) -> Option<Vec<Word>> {
-        let mut all = vec![String::new()];
-        let (mut rest, mut is_known) = (raw, false);
-        while let Some((before, behind)) = rest.split_once("${") {
-            let (inner, behind) = behind.split_once('}').unwrap_or((behind, ""));
-            let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            let operator = inner.trim_start_matches(is_letter);
-            let name = &inner[..inner.len() - operator.len()];
-            let variable = || format!("${{{name}}}");
-            let mut texts = vec![variable()];
-            match operator.strip_prefix(':').unwrap_or(operator) {
-                "" => {}
-                trim if trim.starts_with(['#', '%']) && !name.is_empty() => {
-                    let left = self.trimmed(name, trim, raw)?;
-                    is_known |= left.is_some();
-                    texts = vec![left.unwrap_or_else(|| format!("${{{inner}}}"))];
-                }
-                default if default.starts_with(['-', '+']) => {
-                    is_known = true;
-                    texts.push(default[1..].to_owned());
-                    if default.starts_with('+') {
-                        texts.push(String::new());
-                    }
-                }
-                _ => texts = vec![format!("${{{inner}}}")],
-            }
-            let with = |start: &String| {
-                texts.iter().map(|text| format!("{start}{before}{text}")).collect::<Vec<_>>()
-            };
-            all = all.iter().flat_map(with).collect();
-            if all.len() > MAX_COMMANDS {
-                return None;
-            }
-            rest = behind;
-        }
-        all.retain(|_| is_known);
-        let word = |text: String| Word { text: String::new(), raw: text + rest, literal: false };
-        Some(all.into_iter().map(word).collect())
-    }
-
-    /// A variable for what is left of the values that the line gives another without what the
-    /// pattern of `#word` or `%word` may match, in a word that is written as `raw`. None if the line
-    /// gives it no value.
-    fn trimmed(&mut self, name: &str, pattern: &str, raw: &str) -> Option<Option<String>> {
-        let Some(values) = self.lookup.values.get(name) else { return Some(None) };
-        let is_start = pattern.starts_with('#');
-        let pattern = pattern.trim_start_matches(['#', '%']);
-        let pattern = globbed(&pattern.chars().map(Piece::Char).collect::<Vec<_>>());
-        let mut left = BTreeSet::from([Vec::new()]);
-        let mut has_unknown = false;
-        for value in values {
-            let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
-            let Some(text) = value.iter().map(char).collect::<Option<Vec<char>>>() else {
-                // Its names are values, too, but for those of a long list.
-                let is_list = has_glob(value) && !value.contains(&Piece::Any);
-                let is_open = is_start || self.takes_programs || may_start_program(raw);
-                if value.contains(&Piece::Limit) || is_list && self.has_long_list && is_open {
-                    return None;
-                }
-                has_unknown = true;
-                continue;
-            };
-            for at in 0..=text.len() {
-                let (start, end) = text.split_at(at);
-                let (off, rest) = if is_start { (start, end) } else { (end, start) };
-                if off.is_empty() || fits(&pattern, off) {
-                    left.insert(rest.to_vec());
-                }
-            }
-            if left.len() > MAX_TEXTS {
-                return None;
-            }
-        }
-        let pieces = |text: Vec<char>| text.into_iter().map(Piece::Char).collect();
-        let unknown = has_unknown.then(|| vec![Piece::Any]);
-        let left = left.into_iter().map(pieces).chain(unknown).collect();
-        let names = (0..).map(|at| format!("{name}_{at}"));
-        let free = names.into_iter().find(|name| !self.lookup.values.contains_key(name))?;
-        self.lookup.values.insert(free.clone(), left);
-        Some(Some(format!("${{{free}}}")))
-    }
-
     /// The words that bash may make of the pieces of one; in quotes, they stay one. The word as
     /// written may begin with a dash of its own.
     fn readings(&mut self, pieces: &[Piece], is_quoted: bool, has_dash: bool) -> Vec<Reading> {
@@ -324,7 +220,7 @@ impl<'a> Reader<'a> {
                 return vec![Reading::Open];
             }
             if text.iter().any(is_unknown) {
-                let parts = text.split(|piece| *piece == BLANK && !is_quoted);
+                let parts = text.split(|piece| is_blank(piece) && !is_quoted);
                 let is_option = !self.is_behind_mark
                     && parts.enumerate().any(|(at, part)| {
                         // Unknown text may be empty, and the value of an option of its own is no other one.
@@ -342,9 +238,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             // In quotes it stays as it is.
-            let blank =
-                |piece: &Piece| if *piece == BLANK { Piece::Char(' ') } else { piece.clone() };
-            let whole: Vec<Piece> = text.iter().map(blank).collect();
+            let whole = without_marks(&text);
             let is_joined = !matches!(base(pieces), [Piece::Variable(_)]);
             if has_glob(&whole) && !self.is_known_glob(&whole, is_joined) {
                 return vec![Reading::Open];
@@ -353,7 +247,7 @@ impl<'a> Reader<'a> {
             if is_quoted {
                 continue;
             }
-            let parts = text.split(|piece| *piece == BLANK).filter(|part| !part.is_empty());
+            let parts = text.split(is_blank).filter(|part| !part.is_empty());
             let escaped: Vec<Vec<Piece>> = parts.clone().filter_map(escaped).collect();
             let parts: Vec<Vec<Piece>> = parts.map(globbed).collect();
             if parts.len() > 1 {
@@ -413,10 +307,10 @@ impl<'a> Reader<'a> {
             readings.push(if is_harmless { Reading::Same } else { Reading::Open });
             return;
         }
-        let is_certain = |name: &GlobName| fits(text, &name.text.chars().collect::<Vec<_>>());
         for base in self.lookup.bases.clone() {
             let names = self.glob(&base, text);
-            // A set counts as any character here, so that bash may find no name.
+            // Bash may find no name.
+            let is_certain = |name: &GlobName| name.is_certain;
             if names.as_ref().is_some_and(|it| !it.is_empty() && !it.iter().any(is_certain)) {
                 readings.push(Reading::Words(vec![pattern_text(text)]));
             }
@@ -428,7 +322,8 @@ impl<'a> Reader<'a> {
                 }
                 Some(names) if names.is_empty() => Reading::Open,
                 Some(names) if names.len() <= MAX_NAMES => {
-                    Reading::Words(names.into_iter().map(|name| name.text).collect())
+                    let texts = names.into_iter().map(|name| name.text.into_string());
+                    texts.collect::<Result<_, _>>().map_or(Reading::Open, Reading::Words)
                 }
                 Some(names) if names.iter().all(GlobName::is_harmless) => Reading::Same,
                 Some(_) => Reading::Open,
@@ -505,13 +400,7 @@ fn may_be_program(text: &[Piece]) -> bool {
     starters().any(fits)
 }
 
-/// The same for a word as it is written.
-fn may_start_program(raw: &str) -> bool {
-    let word = Word { text: String::new(), raw: raw.to_owned(), literal: false };
-    spell(&[word]).into_iter().any(|it| may_be_program(&it.into_pieces()))
-}
-
-/// The same, where it is no option either.
+/// The same as [`is_harmless`], where it is no option either.
 fn is_plain(text: &str) -> bool {
     !text.starts_with('-') && is_harmless(text)
 }

@@ -146,7 +146,7 @@ fn plain_work_goes_on_beside_a_rule_against_reading() {
     }
     let all = bench.allow("Bash");
     assert_eq!(all.bash("cat $x"), Allow);
-    assert_eq!(all.bash("cat ${x:-b.txt} ${x%.env}"), Allow);
+    assert_eq!(all.bash("cat ${x:-b.txt} ${x%.exe}"), Allow);
     assert_eq!(
         JudgeFixture::new()
             .deny("Read(.env)")
@@ -231,7 +231,7 @@ fn a_rule_is_in_doubt_about_what_is_not_looked_into() {
 }
 
 #[test]
-fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
+fn a_command_that_takes_names_from_its_input_is_a_doubt() {
     for bench in [bench().allow("Bash"), bench().allow("Bash(xargs cat:*)").allow("Bash(tar:*)")] {
         let bench = bench.deny("Edit(.env)");
         bench.asks([
@@ -245,11 +245,18 @@ fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
             "wc --files0-from=- <<< .env",
             "read x <<< .env; cat $x",
             "git show --stdin <<< HEAD:.env",
-            "cat $(cat <<< .env)",
+            "xargs cat <<< a",
+            "ls | xargs cat",
+            "xargs -I{} cat {}nv <<< .e",
+            "find . -name a -print0 | xargs -0 cat",
+            "ls | parallel cat",
+            "read x <<< .env; y=./$x; cat $y",
+            "ls | while read -r x; do cat \"$x\"; done",
+            "mapfile x < a; cat $x",
+            "read < a; cat \"$REPLY\"",
+            "curl -K - <<< 'url = file:.env'",
             "x=nv; xargs cat <<< .e$x",
             "printf '.env\\n' | xargs cat",
-            "echo 'cat .env' | bash",
-            "bash <(echo 'cat .env')",
             "cat <<E\nRun `cat .env` first\nE",
             "echo \"${x:-`cat .env`}\"",
         ]);
@@ -264,7 +271,7 @@ fn a_name_in_what_a_command_gets_as_its_input_is_a_doubt() {
         "git commit -m \"$(cat <<'E'\nKeep .env out\nE\n)\"",
         "tee notes.md <<< 'see .env' && git add notes.md",
         "grep x <<< .env",
-        "xargs cat <<< a",
+        "read x <<< a; echo \"$x\"",
         "echo 'see .env' > notes.md",
         "echo 'see .env' | tee notes.md",
         "python3 - <<'E'\nprint('a')\nE",
@@ -347,25 +354,4 @@ fn a_name_that_is_a_glob_itself_is_expanded_once_more() {
         "for v in [[][[]*; do :; done; for w in $v; do tac $w; done",
     ]);
     bench.allows(["for v in b*; do tac $v; done"]);
-}
-
-#[test]
-fn what_is_left_of_a_value_is_a_name() {
-    let bench = bench().allow("Bash(tac:*)");
-    bench.denies([
-        "v=.envx; tac ${v%x}",
-        "v=x.env; tac \"${v#x}\"",
-        "v=a/b/.env; tac ${v##*/}",
-        "for v in .env.x; do tac ${v%.*}; done",
-        "v='./*'; tac ${v#./}",
-        "for v in './*'; do tac ${v#./}; done",
-        "v='a .env.x'; for w in $v; do tac ${w%.x}; done",
-    ]);
-    bench.allows([
-        "v=b.txt.x; tac ${v%.x}",
-        "for v in b*; do tac ${v%.txt} \"${v#b}\"; done",
-        "for v in ./b*; do tac ${v#./}; done",
-        "v=a/b.txt; tac \"$v\" ${v##*/}",
-    ]);
-    bench.asks(["tac ${v%x}", "read v; tac ${v%x}", "v=$(true); tac ${v%x}"]);
 }

@@ -4,7 +4,8 @@ use super::restriction::Restriction;
 use crate::permission::danger;
 use crate::permission::program::{Program, base_name, is_git_command};
 use crate::permission::script::Word;
-use crate::permission::spelling::{Spelling, fill_defaults, spell};
+use crate::permission::shell::has_other_expansion;
+use crate::permission::spelling::{Spelling, spell};
 use crate::permission::wrapper::package_name;
 
 /// Compares the words of a rule with those of a command. `exact` rules end with their last word;
@@ -71,17 +72,16 @@ fn same_program(program: &str, words: &[Word]) -> Restriction {
         }
         Some(_) => Restriction::Yes,
         // A name that comes entirely from elsewhere is compared with nothing.
-        None if base.may_be(name) && (!base.is_one_value() || has_odd_default(words)) => {
+        None if base.may_be(name) && (!base.is_one_value() || is_computed(words)) => {
             Restriction::Maybe("which program runs is known only at run time".to_owned())
         }
         None => Restriction::No,
     }
 }
 
-/// Whether the first word is `${name:-text}` or the like with a text that bash expands further.
-fn has_odd_default(words: &[Word]) -> bool {
-    let default = words.first().and_then(|word| fill_defaults(&word.raw));
-    default.is_some_and(|text| text.contains(['*', '?', '[', '{', '$', '~']))
+/// Whether an expansion such as `${name:-text}` computes a part of the first word.
+fn is_computed(words: &[Word]) -> bool {
+    words.first().is_some_and(|word| has_other_expansion(&word.raw))
 }
 
 struct Comparison<'a> {

@@ -1,6 +1,8 @@
 //! The git commands that show content of files they do not name.
 
 use std::cell::OnceCell;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::behavior::{CwdCondition, ReadBehavior, SettingScope, ShownContent};
@@ -250,7 +252,7 @@ fn tracks_in(
     is_shown: impl Fn(&Path) -> bool,
 ) -> bool {
     let is_meant = |name: &[u8]| {
-        let file = root.join(String::from_utf8_lossy(name).as_ref());
+        let file = root.join(OsStr::from_bytes(name));
         is_shown(&file) && pattern.restricts_name(&file, starts)
     };
     has_dot_git(root) && pattern.may_lie_in(root, starts) && tracks(root, is_meant).unwrap_or(true)

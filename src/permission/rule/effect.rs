@@ -131,7 +131,7 @@ impl FileEffect {
     }
 
     /// Why a command may have this effect on a file of the pattern although the line does not give
-    /// it the whole name: the name is in its input, or the folder it runs in is unknown.
+    /// it the whole name: the name is in a list, or the folder it runs in is unknown.
     pub fn unseen(
         self,
         pattern: &PathPattern,
@@ -141,24 +141,12 @@ impl FileEffect {
     ) -> Restriction {
         let starts = pattern.roots(effects.pattern_roots(places));
         let mentioned = shell.mentioned();
-        let (input, takes_folders) = match self {
-            Self::Reads => (&mentioned.in_input, mentioned.reads_list),
-            Self::Writes => (&mentioned.changed_in_input, mentioned.changes_list),
+        let list = match self {
+            Self::Reads => &mentioned.read_list,
+            Self::Writes => &mentioned.changed_list,
         };
-        let has_file_below = |file: &PathTarget| {
-            takes_folders
-                && file.resolved.as_deref().is_some_and(Path::is_dir)
-                && !matches!(
-                    recursive::find(file, true, pattern, &starts),
-                    recursive::SearchOutcome::Nothing
-                )
-        };
-        let is_meant = |file: &&PathTarget| {
-            pattern.restricts(file, &starts) == Restriction::Yes || has_file_below(file)
-        };
-        if let Some(file) = input.targets.iter().find(is_meant) {
-            let name = places.show(&file.written);
-            return Restriction::Maybe(format!("a command may take {name} from its input"));
+        if let Some(word) = list {
+            return Restriction::Maybe(format!("`{word}` takes names of files from a list"));
         }
         let names = &self.files(shell).names;
         match shell.bases.is_open && names.iter().any(|name| pattern.may_end_in(name, &starts)) {

@@ -1,13 +1,16 @@
-//! The expansions that only produce text. Any other form may assign, evaluate or run something, so
-//! a line with one is unclear.
+//! The expansions whose text the judge can tell. Any other form may assign, evaluate or run
+//! something, or compute a text in a way that depends on the locale, so a line with one is unclear.
 
-/// Operators between a name and a plain word. The longer of two comes first.
-const OPERATORS: [&str; 8] = ["%%", "%", "##", "#", ":-", "-", ":+", "+"];
-
-/// Whether the text is `${name}`, `${#name}`, or `${name<operator>word}` with a plain word.
+/// Whether the text is `${name}` or `${#name}`.
 pub fn is_plain(raw: &str) -> bool {
     let inner = raw.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     inner.is_some_and(is_plain_inside)
+}
+
+/// Whether an expansion in braces in the text is of any other form.
+pub fn has_other_expansion(raw: &str) -> bool {
+    let inner = |rest: &str| rest.split('}').next().is_some_and(is_plain_inside);
+    !raw.split("${").skip(1).all(inner)
 }
 
 /// The named variables in a text, after a `$`.
@@ -20,21 +23,8 @@ pub fn variables(raw: &str) -> impl Iterator<Item = String> {
     })
 }
 
-/// The variable that a plain expansion trims at the beginning or end. How long that takes reveals
-/// whether the pattern matches.
-pub fn shortened(raw: &str) -> Option<&str> {
-    let inner = raw.strip_prefix("${")?.strip_suffix('}')?;
-    let (name, rest) = inner.split_at(name_length(inner));
-    (!name.is_empty() && rest.starts_with(['#', '%'])).then_some(name)
-}
-
 fn is_plain_inside(inner: &str) -> bool {
-    if let Some(name) = inner.strip_prefix('#') {
-        return is_name(name);
-    }
-    let (name, rest) = inner.split_at(name_length(inner));
-    let word = OPERATORS.iter().find_map(|operator| rest.strip_prefix(operator));
-    is_name(name) && (rest.is_empty() || word.is_some_and(is_plain_word))
+    is_name(inner.strip_prefix('#').unwrap_or(inner))
 }
 
 /// Whether the text of an unquoted document is the same however bash reads it: a dollar sign only
@@ -85,30 +75,24 @@ fn is_name_letter(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-fn is_plain_word(text: &str) -> bool {
-    text.chars().all(|c| c.is_ascii_alphanumeric() || "_./,:@%+=*?-".contains(c))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn only_forms_that_give_text_are_plain() {
-        for plain in [
-            "${x}",
-            "${1}",
-            "${#x}",
-            "${x%.*}",
-            "${x##*/}",
-            "${x:-a-b}",
-            "${x-}",
-            "${X_1+set}",
-            "${x%%=*}",
-        ] {
+        for plain in ["${x}", "${1}", "${#x}", "${X_1}"] {
             assert!(is_plain(plain), "{plain}");
         }
         for other in [
+            "${x%.*}",
+            "${x%%=*}",
+            "${x#a}",
+            "${x##*/}",
+            "${x-}",
+            "${x:-a-b}",
+            "${X_1+set}",
+            "${x:+a}",
             "${PWD%$(a)}",
             "${x-`a`}",
             "${y:x}",
@@ -142,19 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_is_taken_off_one_variable() {
-        for (raw, name) in
-            [("${x%.*}", Some("x")), ("${A_1##a}", Some("A_1")), ("${#x}", None), ("${x:-%}", None)]
-        {
-            assert_eq!(shortened(raw), name, "{raw}");
-        }
+    fn the_variables_of_a_text_are_found() {
         let named = variables("a$b${c%d}${#e}$$$(f)$?").collect::<Vec<_>>();
         assert_eq!(named, ["b", "c", "e"]);
     }
 
     #[test]
     fn a_document_is_plain_when_nothing_in_it_can_run() {
-        for plain in ["", "a b", "$x ${x} ${x%.*}", "costs 5 $\n", "$", "$x$y", "it's \"so\" \\n"] {
+        for plain in ["", "a b", "$x ${x} ${#x}", "costs 5 $\n", "$", "$x$y", "it's \"so\" \\n"] {
             assert!(is_plain_document(plain), "{plain}");
         }
         for other in [
@@ -165,6 +144,8 @@ mod tests {
             "\\$(a)",
             "$\\\n(a)",
             "${x-$(a)}",
+            "${x%.*}",
+            "${x-}",
             "${y:x}",
             "${x[0]}",
             "$((1))",

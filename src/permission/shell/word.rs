@@ -82,9 +82,9 @@ impl Splitter<'_> {
 
     fn expansion(&mut self, node: Node<'_>, raw: &str) {
         self.parts(node);
-        self.told.extend(expansion::shortened(raw).map(str::to_owned));
         if !expansion::is_plain(raw) {
-            self.script.set_unclear("the command has an expansion that may set or run something");
+            let why = "the command has an expansion other than `$name`, `${name}` and `${#name}`";
+            self.script.set_unclear(why);
         }
     }
 

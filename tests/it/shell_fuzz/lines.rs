@@ -12,7 +12,7 @@ pub const SEEDS: &[&str] = &[
     "safe \"a b\" 'c' d\\ e",
     "safe $'a\\nb' {a,b} *.txt ~/x",
     "x=1; safe $x \"$x\"",
-    "x=a.txt y=$x; safe ${x%.*} ${x##*/} ${#x} ${x:-a}",
+    "x=a.txt y=$x; safe $y ${x} ${#x} \"$x.o\"",
     "for f in a b *.txt; do safe $f; done",
     "if safe; then echo a; elif safe b; then echo c; else echo d; fi",
     "case x in a|b) safe;; *.txt) echo b;; *) echo c;; esac",

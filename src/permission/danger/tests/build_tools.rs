@@ -99,7 +99,6 @@ fn npm_and_its_like_have_only_harmless_options_of_their_own() {
         ("Bash(yarn install:*)", "yarn install --modules-folder ../x"),
         ("Bash(npx:*)", "npx a \"x$(cat f)\""),
         ("Bash(npx:*)", "npx a -- \"x$y\""),
-        ("Bash(bunx:*)", "bunx a \"x${y:-z}\""),
         ("Bash(pnpx:*)", "pnpx a \"x$(cat f)\""),
         ("Bash(npx:*)", "npx -w web --Call='touch x' a"),
         ("Bash(bun run:*)", "bun run --new-option=x a"),

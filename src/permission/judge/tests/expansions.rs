@@ -1,6 +1,53 @@
 //! Texts that bash computes otherwise than the judge might: characters, blanks, names that are no text.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+
 use super::*;
+
+/// Expansions other than `$x`, `${x}` and `${#x}`, none of which the judge computes.
+const OTHERS: &str = "${x%?} ${x%%?} ${x#?} ${x##?} ${x-a} ${x:-a} ${x+a} ${x:+a} ${x=a} ${x:=a} ${x?a} ${x:?a} \
+                      ${x/a/b} ${x:1} ${x^} ${x,} ${x@Q} ${!x} ${x[0]} ${#x[0]} ${x[@]}";
+
+/// A project with a file of these bytes, and what it holds or where it leads.
+fn with_link(bench: &JudgeFixture, name: &[u8], to: &Path) {
+    symlink(to, bench.root.join("project").join(OsStr::from_bytes(name))).unwrap();
+}
+
+#[test]
+fn an_expansion_that_is_not_plain_asks_whatever_rules_there_are() {
+    let all = || OTHERS.split_whitespace();
+    let benches = [
+        JudgeFixture::new(),
+        JudgeFixture::new().allow("Bash(own:*)").allow("Bash(cat:*)").allow("Bash(uv run:*)"),
+        JudgeFixture::new().allow("Bash(cat:*)").deny("Read(.env)"),
+        JudgeFixture::new().allow("Bash(own:*)").deny("Bash(rm:*)").deny("Edit(a)"),
+    ];
+    for bench in benches {
+        for other in all() {
+            for line in ["x=a; own @", "cat @", "echo \"@\"", "uv run \"/bin/@\"", "x=a@"] {
+                let judgement = bench.bash_judgement(&line.replace('@', other));
+                assert_eq!(judgement.decision, Ask, "{line} {other}: {}", judgement.why);
+            }
+            for line in ["for f in a; do cat @; done", "cat <<E\n@\nE\n", "cat <<< @", "cat < @"] {
+                let judgement = bench.bash_judgement(&line.replace('@', other));
+                assert_eq!(judgement.decision, Ask, "{line} {other}: {}", judgement.why);
+            }
+        }
+    }
+    let why = JudgeFixture::new().allow("Bash(own:*)").bash_judgement("own ${x%.c}").why;
+    assert!(why.contains("an expansion other than `$name`, `${name}` and `${#name}`"), "{why}");
+    let bench = JudgeFixture::new().allow("Bash(own:*)").allow("Bash(echo:*)");
+    bench.allows(["x=a; own $x ${x} \"${#x}\"", "echo ${#x}"]);
+}
+
+#[test]
+fn a_program_that_an_expansion_makes_asks_under_each_rule_for_commands() {
+    let bench = JudgeFixture::new().allow("Bash").deny("Bash(rm:*)");
+    for other in OTHERS.split_whitespace() {
+        bench.asks(["x=a; @ v", "nice @ v", "\"@\" v"].map(|line| line.replace('@', other)));
+    }
+}
 
 #[test]
 fn a_locale_that_the_line_sets_asks() {
@@ -10,6 +57,183 @@ fn a_locale_that_the_line_sets_asks() {
             bench.asks([line.replace('@', name)]);
         }
     }
+}
+
+#[test]
+fn a_glob_counts_more_names_where_characters_are_not_plain() {
+    let mut bench =
+        JudgeFixture::new().allow("Bash").deny("Read(/secrets/**)").deny("Edit(/src/é)");
+    let project = bench.root.join("project");
+    fs::create_dir_all(project.join("secrets")).unwrap();
+    fs::write(project.join("secrets/é.key"), "").unwrap();
+    fs::write(project.join("src/é"), "").unwrap();
+    let secrets = project.join("secrets");
+    with_link(&bench, b"\xf0\x9f\x98", &secrets);
+    with_link(&bench, b"\xffq", &secrets.join("é.key"));
+    bench.denies([
+        "cat ./???/x",
+        "cat secrets/??.key",
+        "cat secrets/[^a][^a].key",
+        "cat ??q",
+        "cat ?q",
+        "cat [!a]q",
+        "x='?q'; cat $x",
+        "for f in ?q; do cat $f; done",
+        "rm src/??",
+        "x='src/?'; rm $x",
+    ]);
+    bench.rules.deny.clear();
+    bench = bench.deny("Read(/src/é.key)");
+    bench.asks(["cd $d; cat ??.key", "cd $d; cat [!a].key"]);
+}
+
+#[test]
+fn a_rule_for_all_projects_covers_no_glob_that_matches_a_link_with_an_odd_name() {
+    let mut bench = JudgeFixture::new();
+    bench.allow_everywhere(&["Bash(tac:*)", "Bash(cp:*)"]);
+    let outside = bench.root.join("outside");
+    fs::write(outside.join("note"), "").unwrap();
+    fs::write(bench.root.join("project/a.txt"), "").unwrap();
+    for name in [&b"\xf0\x9f\x98"[..], b"\xfe", "é".as_bytes()] {
+        with_link(&bench, name, &outside);
+    }
+    bench.asks([
+        "tac ./???/note",
+        "for f in ./???/note; do tac $f; done",
+        "cp a.txt ./???/n[o]te",
+        "tac ./??/note",
+        "tac ./?/note",
+        "cp a.txt ./?/new",
+        "tac $'\\xfe/note'",
+        "tac -- $'\\xfe'",
+        "for x in $'\\xfe'; do tac $x; done",
+        "cp a.txt $'\\xfe'/new.txt",
+    ]);
+}
+
+#[test]
+fn no_glob_with_an_odd_name_starts_a_shell() {
+    let bench = JudgeFixture::new().allow("Bash(uv run:*)");
+    let project = bench.root.join("project");
+    let folder = project.join(OsStr::from_bytes(b"\xfed"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("sh"), "").unwrap();
+    bench.asks(["uv run ./?d/s[h] -c x", "uv run ./?d/s? -c x", "uv run ./??/s[h]"]);
+}
+
+#[test]
+fn an_escape_for_a_byte_that_is_no_plain_text_asks() {
+    let bench = JudgeFixture::new().allow("Bash").deny("Read(.env)").deny("Bash(rm:*)");
+    for escape in [
+        "xff",
+        "377",
+        "x7f",
+        "u00e9",
+        "U0001f600",
+        "ufffd",
+        "x1b",
+        "e",
+        "a",
+        "b",
+        "f",
+        "r",
+        "v",
+        "cA",
+        "0",
+        "x00",
+        "x{41}",
+        "q",
+        "xz",
+        "u",
+    ] {
+        bench.asks([format!("cat $'a\\{escape}'"), format!("x=$'\\{escape}'; cat $x")]);
+    }
+    bench.asks(["cat a\u{fffd}", "cat <<'E'\n\u{fffd}\nE\n"]);
+    bench.allows(["cat $'a\\nb\\tc\\'d\\\"\\\\\\x41\\101\\u0041'", "echo $'é'"]);
+    bench.denies(["cat $'\\x2eenv'"]);
+}
+
+#[test]
+fn names_that_a_command_takes_from_its_input_ask_whatever_they_are() {
+    let bench = JudgeFixture::new().allow("Bash(xargs cat:*)").allow("Bash(xargs rm:*)");
+    let bench = bench.allow("Bash(xargs mv:*)").deny("Read(.env)").deny("Edit(/src/b)");
+    bench.asks([
+        "echo '.e\\nv' | xargs cat",
+        "echo -e '\\x2eenv' | xargs cat",
+        "x='\\.env'; xargs cat <<< \"$x\"",
+        "x='.\"env\"'; xargs cat <<< $x",
+        "xargs cat <<< $'.en\\'v\\''",
+        "echo a | xargs cat",
+        "xargs rm -r <<< src",
+        "echo src | xargs rm -r",
+        "xargs mv <<< 'src s9'",
+    ]);
+    let mut bench = JudgeFixture::new();
+    bench.allow_everywhere(&["Bash(xargs cat:*)"]);
+    bench.asks(["echo -e '\\x6ck' | xargs cat", "xargs cat <<< a"]);
+    let bench = JudgeFixture::new().allow("Bash(xargs cat:*)").deny("Bash(rm:*)");
+    bench.allows(["echo a | xargs cat"]);
+}
+
+#[test]
+fn a_glob_that_begins_with_a_dot_may_match_the_folder_above() {
+    let bench = JudgeFixture::new().allow("Bash(cat:*)").allow("Bash(uv run:*)");
+    let bench = bench.deny("Read(/secrets/key)");
+    fs::create_dir_all(bench.root.join("project/secrets")).unwrap();
+    fs::write(bench.root.join("project/secrets/key"), "").unwrap();
+    bench.denies([
+        "cat src/.?/secrets/key",
+        "cat src/.*/secrets/key",
+        "cat src/.[.]/secrets/key",
+        "x='src/.?/secrets/key'; cat $x",
+        "cat .[.]/project/secrets/key",
+    ]);
+    fs::write(bench.root.join("sh"), "").unwrap();
+    bench.asks(["uv run .?/s[h] -c x", "uv run ./.?/s[h] -c x"]);
+    let mut bench = JudgeFixture::new();
+    bench.allow_everywhere(&["Bash(tac:*)"]);
+    bench.asks(["cd src && tac .?/escape/note", "tac src/.*/escape/note"]);
+}
+
+#[test]
+fn a_value_behind_any_number_of_letters_is_a_name() {
+    let bench = JudgeFixture::new().allow("Bash").deny("Read(.env)");
+    for letters in [1, 16, 17, 40, 300] {
+        let letters = "u".repeat(letters);
+        bench.denies([format!("date -{letters}f.env"), format!("own -{letters}.env")]);
+    }
+    bench.denies(["curl -#K.env", "rg -.f.env x", "own -1@.env"]);
+    let long = "u".repeat(20_000);
+    bench.asks([format!("date -{long}f.env")]);
+}
+
+#[test]
+fn the_folder_is_not_known_where_a_variable_says_it() {
+    let bench = JudgeFixture::new().allow("Bash").deny("Read(/secrets/key)");
+    fs::create_dir_all(bench.root.join("project/secrets")).unwrap();
+    fs::write(bench.root.join("project/secrets/key"), "").unwrap();
+    for line in [
+        "HOME=secrets cd; cat key",
+        "HOME=secrets; cd; cat key",
+        "HOME=secrets; cd ~; cat key",
+        "HOME=secrets; cat ~/key",
+        "HOME=secrets; cat $HOME/key",
+        "read HOME <<< secrets; cat ~/key",
+        "printf -v HOME secrets; cat ~/key",
+        "for HOME in secrets; do cat ~/key; done",
+        "OLDPWD=secrets; cd -; cat key",
+        "OLDPWD=secrets cd -; cat key",
+        "OLDPWD=secrets; cat $OLDPWD/key",
+        "PWD=secrets; cat $PWD/key",
+        "cd; cat key",
+        "cd ~; cat key",
+        "cd -; cat key",
+        "IFS=_; x=a_secrets/key; cat $x",
+        "unshare --wd=secrets cat key",
+    ] {
+        assert_ne!(bench.bash(line), Allow, "{line}");
+    }
+    bench.allows(["set -e; cat $HOME/x ~/y", "x=a; cat $x", "cd src && cat a", "cd ~ && make"]);
 }
 
 #[test]
@@ -29,4 +253,30 @@ fn what_lies_past_a_limit_of_words_asks() {
     ]);
     let bench = JudgeFixture::new().allow("Bash(git:*)");
     bench.asks([format!("git commit -{}F/etc/x", "a".repeat(40))]);
+}
+
+#[test]
+fn blanks_of_a_value_are_not_lost() {
+    let bench = JudgeFixture::new().allow("Bash(cat:*)").allow("Bash(own:*)");
+    let bench = bench.deny("Read(/secrets/key)");
+    let project = bench.root.join("project");
+    fs::create_dir_all(project.join("secrets")).unwrap();
+    fs::write(project.join("secrets/key"), "").unwrap();
+    for name in ["l\tk", "l\nk", "l\u{a0}k", "l\u{3000}k"] {
+        with_link(&bench, name.as_bytes(), &project.join("secrets/key"));
+        let (start, end) = name.split_at(name.len() - 1);
+        let start = start.replace('\t', "\\t").replace('\n', "\\n");
+        for line in [
+            format!("x=$'{start}{end}'; cat \"$x\""),
+            format!("x=$'{start}{end}'; cat \"./$x\""),
+            format!("x=$'{start}'; cat \"${{x}}{end}\""),
+        ] {
+            assert_ne!(bench.bash(&line), Allow, "{line:?}");
+        }
+        assert_ne!(bench.bash("for f in l?k; do cat \"$f\"; done"), Allow, "{name:?}");
+    }
+    bench.allows(["x='a b'; own \"$x\"", "x='a b'; own $x"]);
+    let bench = JudgeFixture::new().allow("Bash(own:*)");
+    bench.allows(["x=$'a\\tb'; own \"./$x\"", "x=$'a\\nb'; own $x"]);
+    bench.asks(["x=$'a\\t--output=f'; own $x", "x=$'a\\n--output=f'; own $x"]);
 }

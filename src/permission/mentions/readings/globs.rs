@@ -1,16 +1,20 @@
 //! The names that a glob matches.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::super::lookup::folders_by_dot;
 use super::{Reader, has_glob, is_argument};
 use crate::permission::spelling::{Piece, fits};
 
 /// A name that a glob matches.
 pub(super) struct GlobName {
-    pub(super) text: String,
+    pub(super) text: OsString,
     pub(super) path: PathBuf,
     pub(super) passes_link: bool,
+    /// Whether the glob matches it with every version of bash and in every locale.
+    pub(super) is_certain: bool,
 }
 
 impl Reader<'_> {
@@ -19,12 +23,16 @@ impl Reader<'_> {
     pub(super) fn glob(&mut self, base: &Path, pattern: &[Piece]) -> Option<Vec<GlobName>> {
         let is_absolute = pattern.first() == Some(&Piece::Char('/'));
         let start = if is_absolute { Path::new("/") } else { base };
-        let mut found =
-            vec![GlobName { text: String::new(), path: start.to_owned(), passes_link: false }];
+        let mut found = vec![GlobName {
+            text: OsString::new(),
+            path: start.to_owned(),
+            passes_link: false,
+            is_certain: true,
+        }];
         for (at, part) in pattern.split(|piece| *piece == Piece::Char('/')).enumerate() {
             if at > 0 {
                 found.retain(|name| at == 1 || name.path.is_dir());
-                found.iter_mut().for_each(|name| name.text.push('/'));
+                found.iter_mut().for_each(|name| name.text.push("/"));
             }
             if part.is_empty() {
                 continue;
@@ -36,7 +44,7 @@ impl Reader<'_> {
                     let name = pattern_text(part);
                     let path = folder.path.join(&name);
                     if let Ok(kind) = path.symlink_metadata() {
-                        next.push(folder.with(&name, path, kind.is_symlink()));
+                        next.push(folder.with(OsStr::new(&name), path, kind.is_symlink(), true));
                     }
                     continue;
                 }
@@ -45,12 +53,16 @@ impl Reader<'_> {
                     Piece::Set(_) => Piece::One,
                     piece => piece.clone(),
                 };
+                let is_plain = !part.iter().any(|piece| matches!(piece, Piece::Set(_)));
                 let part: Vec<Piece> = part.iter().map(any).collect();
                 let shows_hidden = part.first() == Some(&Piece::Char('.'));
-                for (name, is_link) in self.list(&folder.path)? {
-                    let is_meant = shows_hidden || !name.starts_with('.');
-                    if is_meant && fits(&part, &name.chars().collect::<Vec<_>>()) {
-                        next.push(folder.with(name, folder.path.join(name), *is_link));
+                let by_dot: Vec<_> = folders_by_dot(&part).map(|name| (name, false)).collect();
+                for (name, is_link) in self.list(&folder.path)?.iter().chain(&by_dot) {
+                    let text = name.to_string_lossy();
+                    let is_meant = shows_hidden || !text.starts_with('.');
+                    if is_meant && fits(&part, &text.chars().collect::<Vec<_>>()) {
+                        let is_certain = is_plain && text.is_ascii() && text != "." && text != "..";
+                        next.push(folder.with(name, folder.path.join(name), *is_link, is_certain));
                     }
                 }
             }
@@ -61,13 +73,13 @@ impl Reader<'_> {
     }
 
     /// The names in a folder; each folder is read once.
-    fn list(&mut self, folder: &Path) -> Option<&Vec<(String, bool)>> {
+    fn list(&mut self, folder: &Path) -> Option<&Vec<(OsString, bool)>> {
         if !self.folders.contains_key(folder) {
             let mut names = Vec::new();
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 self.lookup.spend(1).then_some(())?;
                 let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
-                names.push((entry.file_name().to_string_lossy().into_owned(), is_link));
+                names.push((entry.file_name(), is_link));
             }
             self.folders.insert(folder.to_owned(), names);
         }
@@ -76,13 +88,15 @@ impl Reader<'_> {
 }
 
 impl GlobName {
-    fn with(&self, name: &str, path: PathBuf, is_link: bool) -> Self {
-        let text = format!("{}{name}", self.text);
-        Self { text, path, passes_link: self.passes_link || is_link }
+    fn with(&self, name: &OsStr, path: PathBuf, is_link: bool, is_certain: bool) -> Self {
+        let mut text = self.text.clone();
+        text.push(name);
+        let passes_link = self.passes_link || is_link;
+        Self { text, path, passes_link, is_certain: self.is_certain && is_certain }
     }
 
     pub(super) fn is_harmless(&self) -> bool {
-        is_argument(&self.text) && !self.passes_link
+        self.text.to_str().is_some_and(is_argument) && !self.passes_link
     }
 }
 

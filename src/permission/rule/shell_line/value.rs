@@ -4,7 +4,7 @@ use super::mention::occurrences;
 use crate::permission::interpreter::interprets;
 use crate::permission::program::base_name;
 use crate::permission::script::{Script, SimpleCommand, Word, printf_sets};
-use crate::permission::spelling::{self, Piece, Spelling, fill_defaults, fits, spell, unquoted};
+use crate::permission::spelling::{Piece, Spelling, spell, unquoted};
 use crate::permission::variables;
 use crate::permission::wrapper;
 
@@ -34,7 +34,7 @@ pub fn may_start(script: &Script, program: &str) -> bool {
     let may_be = |word: &Word| {
         let spelled = spell(std::slice::from_ref(word)).into_iter();
         let texts: Vec<_> = spelled.map(Spelling::into_pieces).collect();
-        // With custom separators, or cut by an expansion such as `${name#part}`, a part of a value is the name.
+        // With custom separators, or in an expansion such as `${name#part}`, a part of a value is the name.
         let is_cut = word.raw.contains("${") && texts.iter().any(|it| it.contains(&Piece::Any));
         let takes_parts = is_cut || values.iter().any(|(name, _)| name == "IFS");
         let holds = || values.iter().any(|(_, value)| text_of(value).contains(program));
@@ -55,12 +55,7 @@ pub fn may_start(script: &Script, program: &str) -> bool {
     let words = commands.iter().flat_map(|command| &command.words);
     let mut words = words.chain(script.all_inputs()).filter(|word| !word.literal);
     commands.iter().any(|command| runs(command, interprets))
-        && words.any(|word| {
-            let filled =
-                fill_defaults(&word.raw).map(|raw| Word { text: raw.clone(), raw, literal: false });
-            can_become(word, program, &values)
-                || filled.is_some_and(|it| can_become(&it, program, &values))
-        })
+        && words.any(|word| can_become(word, program, &values))
 }
 
 /// Whether the word contains the program's name once braces and values are expanded.
@@ -72,75 +67,10 @@ pub fn can_become(word: &Word, program: &str, values: &ValueList) -> bool {
     })
 }
 
-/// Whether values of the line, what is left of them in `${name%word}`, and the words of
-/// `${name:-word}` may join to the program's name in an argument of the command.
+/// Whether values of the line may join to the program's name in an argument of the command.
 pub fn may_pass(command: &SimpleCommand, program: &str, values: &ValueList) -> bool {
-    let is_set = |word: &&Word| {
-        let sets = |(name, _): &(String, Vec<Piece>)| word.raw.contains(name.as_str());
-        !word.literal && (word.raw.contains("${") || values.iter().any(sets))
-    };
-    command.arguments().iter().filter(is_set).any(|word| may_join(&word.raw, program, values))
-}
-
-/// The same for one word as it is written.
-fn may_join(raw: &str, program: &str, values: &ValueList) -> bool {
-    let Some((texts, left)) = without_operators(raw, values) else { return true };
-    let all = [values.as_slice(), &left].concat();
-    let mut words = texts.into_iter().map(|raw| Word { text: raw.clone(), raw, literal: false });
-    words.any(|word| can_become(&word, program, &all))
-}
-
-/// The word with each `${name:-word}` and the like replaced by what it may stand for, and with a
-/// variable of its own for each `${name#word}` and `${name%word}`; also the values of these. `None`
-/// for too many.
-fn without_operators(raw: &str, values: &ValueList) -> Option<(Vec<String>, ValueList)> {
-    let (mut all, mut rest, mut left) = (vec![String::new()], raw, ValueList::new());
-    while let Some((before, behind)) = rest.split_once("${") {
-        let (inner, behind) = behind.split_once('}').unwrap_or((behind, ""));
-        let operator = inner.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        let name = &inner[..inner.len() - operator.len()];
-        let variable = |name: &str| format!("${{{name}}}");
-        let texts = match operator.strip_prefix(':').unwrap_or(operator) {
-            trim if trim.starts_with(['#', '%']) => {
-                let free = format!("_{}_{name}", left.len());
-                let own = values.iter().filter(|(own, _)| own == name);
-                let own = own.flat_map(|(_, value)| remainders(value, trim));
-                left.extend(own.map(|value| (free.clone(), value)));
-                vec![variable(&free)]
-            }
-            word if word.starts_with('-') => vec![variable(name), word[1..].to_owned()],
-            word if word.starts_with('+') => vec![String::new(), word[1..].to_owned()],
-            _ => vec![variable(inner)],
-        };
-        if all.len() * texts.len() + left.len() > MAX_TEXTS {
-            return None;
-        }
-        let with = |start: &String| {
-            texts.iter().map(|text| format!("{start}{before}{text}")).collect::<Vec<_>>()
-        };
-        all = all.iter().flat_map(with).collect();
-        rest = behind;
-    }
-    all.iter_mut().for_each(|text| text.push_str(rest));
-    Some((all, left))
-}
-
-/// The texts that `#word` or `%word` may leave of a value.
-fn remainders(value: &[Piece], operator: &str) -> Vec<Vec<Piece>> {
-    let is_start = operator.starts_with('#');
-    let pattern: Vec<Piece> =
-        operator.trim_start_matches(['#', '%']).chars().map(Piece::Char).collect();
-    let pattern = spelling::globbed(&pattern);
-    let char = |piece: &Piece| if let Piece::Char(c) = piece { Some(*c) } else { None };
-    let Some(text) = value.iter().map(char).collect::<Option<Vec<char>>>() else {
-        return vec![value.to_vec(), vec![Piece::Any]];
-    };
-    let parts = (0..=text.len()).map(|at| match is_start {
-        true => (&text[..at], &value[at..]),
-        false => (&text[at..], &value[..at]),
-    });
-    let fitting = parts.filter(|(off, _)| off.is_empty() || fits(&pattern, off));
-    fitting.map(|(_, rest)| rest.to_vec()).collect()
+    let mut words = command.arguments().iter().filter(|word| !word.literal);
+    words.any(|word| can_become(word, program, values))
 }
 
 /// Whether an argument of the program may contain one of the rule's words, or an option where the
@@ -170,8 +100,7 @@ pub fn may_give(script: &Script, program: &str, tokens: &[&str]) -> bool {
         // Quoted text is hardly one of the words, and often describes them.
         let in_output =
             |token: &&str| (token.starts_with('-') || !is_quoted) && word.raw.contains(*token);
-        fill_defaults(&word.raw).is_some_and(|text| is_meant(text.trim_matches('"')))
-            || word.raw.contains(['(', '`']) && tokens.iter().any(in_output)
+        word.raw.contains(['(', '`']) && tokens.iter().any(in_output)
             || has_option && Word::has_positional(word)
             || texts.any(|text| {
                 let made = |texts: Vec<Vec<Piece>>| texts.iter().any(|it| is_meant(&text_of(it)));
@@ -305,16 +234,14 @@ fn substituted(text: &[Piece], values: &ValueList) -> Option<Vec<Vec<Piece>>> {
     Some(texts)
 }
 
-/// Whether a part of the line may become the program's name by values of the line, by defaults or
-/// by braces, wherever it is. For lines whose commands are not all known.
+/// Whether a part of the line may become the program's name by values of the line or by braces,
+/// wherever it is. For lines whose commands are not all known.
 pub fn spells(line: &str, script: &Script, program: &str) -> bool {
     let values = values_of(script);
     let is_break = |c: char| c.is_whitespace() || ";|&()<>`".contains(c);
     let mut parts = line.split(is_break).filter(|part| part.contains(['$', '{']));
     parts.any(|part| {
         let raw = unquoted(part);
-        let filled = fill_defaults(&raw).map(|raw| Word { text: raw.clone(), raw, literal: false });
-        filled.is_some_and(|word| can_become(&word, program, &values))
-            || may_join(&raw, program, &values)
+        can_become(&Word { text: raw.clone(), raw, literal: false }, program, &values)
     })
 }
