@@ -43,6 +43,8 @@ pub struct MentionedFiles {
     pub read_list: Option<String>,
     /// The same for files that it may change.
     pub changed_list: Option<String>,
+    /// Whether the line may hold such a list itself.
+    pub holds_input: bool,
     /// Folders and files that commands handle with everything below them.
     pub handled_paths: Vec<HandledPath>,
     /// Folders that commands put elsewhere with everything below them.
@@ -58,7 +60,7 @@ pub struct MentionedFiles {
 impl MentionedFiles {
     /// Looks up the files of a script, whose relative names refer to `bases`.
     pub fn from_script(script: &Script, bases: &[PathBuf], home: Option<&Path>) -> Self {
-        let mut mentioned = Self::default();
+        let mut mentioned = Self { holds_input: lists::holds_input(script), ..Self::default() };
         let mut lookup = FileLookup::new(script, bases.to_vec(), home);
         let (mut makes_links, mut moves) = (false, false);
         let made = readings::program_readings(script, bases, home);

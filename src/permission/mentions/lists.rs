@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::permission::program::{base_name, sub_command};
-use crate::permission::script::{SimpleCommand, Word};
+use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::wrapper;
 use crate::permission::writers;
 
@@ -20,6 +20,17 @@ const LIST_LETTERS: &[(&str, char)] =
 /// Programs that write the files of an archive or a patch, whatever their options.
 const UNPACKERS: &str = "aunpack bsdcpio cabextract cpio dtrx innoextract munpack patch pax unar unp unrar unsquashfs unzip \
                          uudecode";
+
+/// Whether the line itself may hold what a command reads as its input: in a here-document or a
+/// here-string, or as words that a command prints.
+pub fn holds_input(script: &Script) -> bool {
+    let prints = |command: &SimpleCommand| {
+        let mut names =
+            wrapper::possible_commands(command).into_iter().filter_map(|words| words.first());
+        names.any(|word| matches!(base_name(&word.text), "echo" | "printf"))
+    };
+    !script.all_inputs().is_empty() || script.all_commands().into_iter().any(prints)
+}
 
 /// The word by which the command takes names from a list, if it does. What build tools and
 /// interpreters open, their input says in any case.

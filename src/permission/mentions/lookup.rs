@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
+use super::lists::holds_input;
 use super::named::NamedFiles;
 use crate::disk::checkout_root;
 use crate::permission::path::PathTarget;
@@ -214,7 +215,7 @@ impl<'a> FileLookup<'a> {
     /// Reads the variables of the script; its names are relative to `bases`.
     pub fn new(script: &Script, bases: Vec<PathBuf>, home: Option<&'a Path>) -> Self {
         let values = known_values(script, home);
-        let read = read_variables(script);
+        let read = holds_input(script).then(|| read_variables(script)).unwrap_or_default();
         let mut lookup = Self { bases, home, values, read, left: Some(MAX_STEPS) };
         lookup.add_glob_names();
         lookup

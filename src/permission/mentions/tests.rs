@@ -246,14 +246,8 @@ fn a_command_that_takes_names_from_its_input_is_a_doubt() {
             "read x <<< .env; cat $x",
             "git show --stdin <<< HEAD:.env",
             "xargs cat <<< a",
-            "ls | xargs cat",
             "xargs -I{} cat {}nv <<< .e",
-            "find . -name a -print0 | xargs -0 cat",
-            "ls | parallel cat",
             "read x <<< .env; y=./$x; cat $y",
-            "ls | while read -r x; do cat \"$x\"; done",
-            "mapfile x < a; cat $x",
-            "read < a; cat \"$REPLY\"",
             "curl -K - <<< 'url = file:.env'",
             "x=nv; xargs cat <<< .e$x",
             "printf '.env\\n' | xargs cat",
@@ -263,6 +257,17 @@ fn a_command_that_takes_names_from_its_input_is_a_doubt() {
         // A shell gets it as a script.
         bench.denies(["bash <<'E'\ncat '.env'\nE", "bash <<< 'cat .env'"]);
     }
+    // Names from elsewhere: every other line of a user who allows every command has such.
+    let elsewhere = [
+        "ls | xargs cat",
+        "find . -name a -print0 | xargs -0 cat",
+        "ls | parallel cat",
+        "ls | while read -r x; do cat \"$x\"; done",
+        "mapfile x < a; cat $x",
+        "read < a; cat \"$REPLY\"",
+    ];
+    bench().allow("Bash(xargs cat:*)").allow("Bash(tar:*)").deny("Edit(.env)").asks(elsewhere);
+    bench().allow("Bash").deny("Edit(.env)").allows(elsewhere);
     let bench = bench().allow("Bash").deny("Edit(.env)");
     bench.allows([
         "cat > notes.md <<'E'\nKeep .env out.\nE",

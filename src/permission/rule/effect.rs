@@ -145,7 +145,9 @@ impl FileEffect {
             Self::Reads => &mentioned.read_list,
             Self::Writes => &mentioned.changed_list,
         };
-        if let Some(word) = list {
+        // Elsewhere, names of files come from a program or a file.
+        let may_be_any = effects.all_commands && !mentioned.holds_input;
+        if let Some(word) = list.as_ref().filter(|_| !may_be_any) {
             return Restriction::Maybe(format!("`{word}` takes names of files from a list"));
         }
         let names = &self.files(shell).names;

@@ -43,7 +43,7 @@ fn pictures(screen: &Screen, work: &[&str]) -> [String; 4] {
     screen.keys(TAB);
     // What was said in the other panes may be read after the first.
     let panes = masked(&screen.wait_until("the panes", |shown| {
-        let ends = ["Enter zoom", "HALF-66"];
+        let ends = ["Enter open", "HALF-66"];
         ends.iter().chain(work).all(|part| shown.contains(part))
     }));
     screen.keys(ESC_ALONE);
@@ -139,7 +139,7 @@ async fn the_zoomed_view_of_a_stored_agent_has_its_task_its_calls_and_its_answer
     let screen = Screen::start(&scene.world, CONTINUE, 120, 36);
     screen.wait_for("✓ 1 ✗ 1 ~ 1");
     screen.keys(TAB);
-    screen.wait_for("Enter zoom");
+    screen.wait_for("Enter open");
     screen.keys(ENTER);
     let shown = screen.wait_until("the zoomed agent", |shown| {
         shown.contains("main › 1 ") && shown.contains("echo OUT-66")
@@ -270,7 +270,7 @@ async fn children_that_were_at_work_when_the_program_was_killed_are_interrupted(
         let row = shown.lines().find(|line| line.contains("read the tests")).unwrap();
         assert!(row.contains("interrupted") && row.contains("2 turns"), "{shown}");
         screen.keys(TAB);
-        screen.wait_for("Enter zoom");
+        screen.wait_for("Enter open");
         screen.keys(TAB);
         screen.wait_for("to 2 read the tests");
         screen.keys(ENTER);

@@ -2,20 +2,13 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::super::lookup::folders_by_dot;
-use super::{Reader, has_glob, is_argument};
+use super::names::{GlobName, pattern_text};
+use super::reader::Reader;
+use crate::permission::mentions::lookup::folders_by_dot;
+use crate::permission::mentions::values::has_glob;
 use crate::permission::spelling::{Piece, fits};
-
-/// A name that a glob matches.
-pub(super) struct GlobName {
-    pub(super) text: OsString,
-    pub(super) path: PathBuf,
-    pub(super) passes_link: bool,
-    /// Whether the glob matches it with every version of bash and in every locale.
-    pub(super) is_certain: bool,
-}
 
 impl Reader<'_> {
     /// The names that the pattern matches from the folder, as bash writes them; `None` if there are
@@ -85,28 +78,4 @@ impl Reader<'_> {
         }
         self.folders.get(folder)
     }
-}
-
-impl GlobName {
-    fn with(&self, name: &OsStr, path: PathBuf, is_link: bool, is_certain: bool) -> Self {
-        let mut text = self.text.clone();
-        text.push(name);
-        let passes_link = self.passes_link || is_link;
-        Self { text, path, passes_link, is_certain: self.is_certain && is_certain }
-    }
-
-    pub(super) fn is_harmless(&self) -> bool {
-        self.text.to_str().is_some_and(is_argument) && !self.passes_link
-    }
-}
-
-/// The text of a word that bash leaves as it is.
-pub(super) fn pattern_text(text: &[Piece]) -> String {
-    let part = |piece: &Piece| match piece {
-        Piece::Char(c) => c.to_string(),
-        Piece::Set(set) => set.text.clone(),
-        Piece::Star => "*".to_owned(),
-        _ => "?".to_owned(),
-    };
-    text.iter().map(part).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{MAX_COMMANDS, Reader};
+use super::reader::{MAX_COMMANDS, Reader};
 use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::wrapper::program_starts;
 
@@ -33,7 +33,7 @@ fn open_program(words: &[Word], place: usize) -> Option<usize> {
 impl Reader<'_> {
     /// The commands with the values of the words that may be programs, as far as these are known;
     /// `None` for too many.
-    fn programs(&mut self, command: &SimpleCommand) -> Option<Vec<SimpleCommand>> {
+    pub(super) fn programs(&mut self, command: &SimpleCommand) -> Option<Vec<SimpleCommand>> {
         let (mut open, mut made) = (vec![(command.words.clone(), 0)], Vec::new());
         while let Some((words, from)) = open.pop() {
             let Some(place) = open_program(&words, from) else {
