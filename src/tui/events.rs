@@ -129,7 +129,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             agents::fold(model);
             let head = format!("{name} answers");
             model.main.push(ItemKind::Report { head, text: String::new() });
-            model.main.text_finished(text);
+            model.main.push_text(text);
         }
         EventKind::WaitBegan(_) if model.run.is_idle() => queue::mark_held(model),
         EventKind::TextDelta { text } => {

@@ -440,6 +440,20 @@ fn a_verbatim_answer_stands_in_mains_transcript_and_is_what_copy_takes() {
 }
 
 #[test]
+fn a_verbatim_answer_leaves_what_main_writes_whole() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").says(&root(), "Main goes");
+    let (name, text) = ("explore-1".to_owned(), "All of it".to_owned());
+    screen.main(EventKind::Verbatim { name, text }).says(&root(), " on");
+    let texts = screen.model.main.iter().filter_map(|(_, item)| match &item.kind {
+        ItemKind::Text { text, done, .. } => Some((text.to_string(), *done)),
+        _ => None,
+    });
+    let texts: Vec<_> = texts.collect();
+    assert_eq!(texts, [("Main goes on".to_owned(), false), ("All of it".to_owned(), true)]);
+}
+
+#[test]
 fn a_background_command_has_a_row_until_its_end_was_read() {
     let mut screen = busy();
     screen.job(&root(), "bash-1", "npm run dev").main(finish(RunEnd::Completed, ""));

@@ -2,7 +2,9 @@
 
 use crossterm::event::KeyCode;
 
-use crate::protocol::{Access, EventKind, Failure, MotionMode, PathTarget, RunEnd};
+use crate::protocol::{
+    Access, ContentBlock, EventKind, Failure, MotionMode, PathTarget, RunEnd, Usage,
+};
 use crate::tui::linear::{LinearFrame, LinearScreen, Occasion};
 use crate::tui::msg::Msg;
 use crate::tui::testing::{TestScreen, finish};
@@ -67,6 +69,26 @@ fn each_thing_is_said_once_and_time_alone_says_nothing() {
     assert_eq!(lines.frame(false), before, "nothing moves");
     lines.screen.tool_done(&root(), "1", "Read", "12 lines");
     assert_eq!(lines.said(), "  Read src/a.rs  12 lines");
+}
+
+#[test]
+fn a_line_that_comes_while_main_writes_is_said_between_and_nothing_twice() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go").says(&root(), "First line\n| a | b |\n");
+    assert!(lines.said().ends_with("main: First line"));
+    lines.screen.write("!echo hi").enter();
+    let (line, text, status) = ("echo hi".to_owned(), "hi\n".to_owned(), "exit 0".to_owned());
+    lines.screen.main(EventKind::ShellFinished { line, text, status });
+    assert!(lines.said().contains("echo hi"));
+    lines.screen.says(&root(), "|---|---|\n| 1 | 2 |\n\nLast");
+    let whole = "First line\n| a | b |\n|---|---|\n| 1 | 2 |\n\nLast".to_owned();
+    lines.screen.main(EventKind::BlockFinished {
+        message_id: "m".to_owned(),
+        model: "sonnet-5".to_owned(),
+        block: ContentBlock::text(whole),
+        usage: Usage::default(),
+    });
+    assert_eq!(lines.said(), "  Table: a, b\n  a: 1; b: 2\n  Last");
 }
 
 #[test]

@@ -107,10 +107,22 @@ impl TranscriptState {
         Some(self.recent.iter().filter(|(at, _)| *at > revision).map(|(_, id)| *id).collect())
     }
 
-    /// Adds an item and completes the growing one.
+    /// Adds an item. Text that is still growing goes on above it, unless the item is a prompt, which the
+    /// agent reads between its answers.
     pub fn push(&mut self, kind: ItemKind) -> ItemId {
-        self.finish_growing();
+        if let ItemKind::Prompt { .. } = kind {
+            self.finish_growing();
+        }
         self.append(kind)
+    }
+
+    /// Adds a whole text, which is no part of the agent's stream.
+    pub fn push_text(&mut self, whole: impl Into<Arc<str>>) {
+        let whole = whole.into();
+        if !whole.trim().is_empty() {
+            let text = AnswerText::Whole(shared_part(&whole, whole.trim()));
+            self.append(ItemKind::Text { text, done: true, edition: 0 });
+        }
     }
 
     /// The last markdown text, if any.
@@ -174,11 +186,8 @@ impl TranscriptState {
             matches!(self.get(*id), Some(TranscriptItem { kind: ItemKind::Text { .. }, .. }))
         });
         let Some(id) = grown else {
-            if !whole.trim().is_empty() {
-                let text = AnswerText::Whole(shared_part(&whole, whole.trim()));
-                self.push(ItemKind::Text { text, done: true, edition: 0 });
-            }
-            return;
+            self.finish_growing();
+            return self.push_text(whole);
         };
         let before = self.bytes;
         if let Some(TranscriptItem { kind: ItemKind::Text { text, done, edition }, .. }) =

@@ -67,3 +67,21 @@ fn a_view_learns_which_items_changed() {
     assert_eq!(transcript.changed_since(seen), Some(vec![1]));
     assert_eq!(transcript.changed_since(transcript.revision()), Some(vec![]));
 }
+
+#[test]
+fn a_line_that_comes_while_an_answer_grows_does_not_cut_it() {
+    let mut transcript = TranscriptState::default();
+    transcript.thinking_delta("let me ", Duration::ZERO);
+    transcript.push(ItemKind::Notice { level: NoticeLevel::Info, text: "a line".to_owned() });
+    transcript.thinking_delta("see", Duration::ZERO);
+    transcript.thinking_finished("let me see", Duration::ZERO);
+    transcript.text_delta("| a | b |\n");
+    transcript.push(ItemKind::Notice { level: NoticeLevel::Info, text: "another".to_owned() });
+    transcript.text_delta("|---|---|\n");
+    transcript.shell_finished("echo hi".to_owned(), "hi", "exit 0".to_owned());
+    transcript.text_finished("| a | b |\n|---|---|\n");
+    transcript.text_delta("Next");
+    let texts = [0, 2, 5].map(|id| text_of(&transcript, id));
+    assert_eq!(texts, ["let me see", "| a | b |\n|---|---|\n", "Next"]);
+    assert_eq!(transcript.ids(), 0..6);
+}
