@@ -256,12 +256,12 @@ fn current(model: &TuiModel, reader: &Reader) -> ItemId {
 /// Expands or folds the current item.
 fn expand(model: &mut TuiModel) {
     let Some(reader) = reader(model) else { return };
-    let (path, item) = (reader.path.clone(), current(model, reader));
+    let (path, item, width) = (reader.path.clone(), current(model, reader), model.size.0);
     let transcript = match model.agents.get_mut(&path) {
         Some(agent) => &mut agent.transcript,
         None => &mut model.main,
     };
-    if !transcript.get(item).is_some_and(is_foldable) {
+    if !transcript.get(item).is_some_and(|item| is_foldable(item, width)) {
         model.reply("nothing to fold here");
         return;
     }

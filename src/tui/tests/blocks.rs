@@ -469,6 +469,23 @@ fn a_long_prompt_is_folded_to_its_first_lines() {
 }
 
 #[test]
+fn a_prompt_of_one_long_line_is_folded_too() {
+    let mut screen = TestScreen::new();
+    screen.prompt(&format!("{}the end", "word ".repeat(8000)));
+    for (width, height) in [(60, 30), (90, 40), (160, 45)] {
+        let output = picture(&mut screen, width, height);
+        let rows = output.lines().filter(|line| line.contains("word word")).count();
+        assert_eq!(rows, 20, "{output}");
+        assert!(output.contains("… +") && !output.contains("the end"), "{output}");
+    }
+    screen.ctrl('t');
+    let output = picture(&mut screen, 90, 40);
+    assert!(!output.contains("… +"), "{output}");
+    screen.ctrl('t');
+    assert!(picture(&mut screen, 90, 40).contains("… +"));
+}
+
+#[test]
 fn the_rows_of_a_turn_add_up_to_its_last_line() {
     let mut screen = TestScreen::new();
     screen.prompt("go");

@@ -27,6 +27,9 @@ pub(super) const SHELL_LINES: usize = 20;
 /// Lines of a folded prompt.
 pub(super) const PROMPT_LINES: usize = 20;
 
+/// Cells of the mark before a prompt.
+const PROMPT_MARK: usize = 2;
+
 /// Lines of a folded report.
 pub(super) const REPORT_LINES: usize = 3;
 
@@ -94,27 +97,58 @@ pub fn estimate_height(item: &TranscriptItem, style: &ItemStyle<'_>) -> usize {
     }
 }
 
-/// A prompt on a band across the full width. Folded, it is its first lines.
+/// A prompt on a band across the full width. Folded, it is its first lines on the screen; all of it if only
+/// one line more is left.
 fn prompt(text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
     let theme = style.theme;
     let mark = format!("{} ", theme.glyphs.prompt);
     let whole = text.trim_end();
-    let text = if open { whole } else { first_lines(whole, PROMPT_LINES) };
-    let mut lines = hanging_lines(&mark, text, theme.accent, theme.text, style.prose);
-    let hidden = whole[text.len()..].lines().count().saturating_sub(1);
-    if hidden > 0 {
+    let (start, rows) = match open {
+        true => (whole, 0),
+        false => beginning(whole, PROMPT_LINES + 1, style.prose),
+    };
+    let mut lines = hanging_lines(&mark, start, theme.accent, theme.text, style.prose);
+    // Words that wrap early may take a few lines more than counted.
+    let hidden = rows + lines.len().saturating_sub(PROMPT_LINES);
+    if !open && (rows > 0 || hidden > 1) {
+        lines.truncate(PROMPT_LINES);
         lines.push(indented(style.rest_line(hidden)));
     }
     on_band(lines, style)
 }
 
-/// The first lines of a text, without the last line end; all of it if only one line more is left.
-fn first_lines(text: &str, lines: usize) -> &str {
-    let mut ends = text.match_indices('\n').map(|(at, _)| at).skip(lines.saturating_sub(1));
-    match (ends.next(), ends.next()) {
-        (Some(end), Some(_)) => &text[..end],
-        _ => text,
+/// Whether a prompt takes more lines on the screen than it is folded to.
+pub(super) fn is_long_prompt(text: &str, prose: u16) -> bool {
+    let (start, rows) = beginning(text.trim_end(), PROMPT_LINES + 1, prose);
+    let plain = Style::new();
+    rows > 0 || hanging_lines("  ", start, plain, plain, prose).len() > PROMPT_LINES + 1
+}
+
+/// The beginning of a text that fills about so many lines on the screen, and the lines that the rest takes.
+/// Wraps nothing, since a paste may be large.
+fn beginning(text: &str, lines: usize, prose: u16) -> (&str, usize) {
+    let room = usize::from(prose).saturating_sub(PROMPT_MARK).max(1);
+    let (mut taken, mut end) = (0, 0);
+    let mut pieces = text.split_inclusive('\n');
+    for line in pieces.by_ref() {
+        let rows = rows_of(line, room);
+        if taken + rows > lines {
+            // The line may be the only one.
+            let letters = (lines - taken) * room;
+            let cut = line.char_indices().nth(letters).map_or(line.len(), |(at, _)| at);
+            let rest =
+                rows_of(&line[cut..], room) + pieces.map(|line| rows_of(line, room)).sum::<usize>();
+            let start = &text[..end + cut];
+            return (start.strip_suffix('\n').unwrap_or(start), rest);
+        }
+        (taken, end) = (taken + rows, end + line.len());
     }
+    (text, 0)
+}
+
+/// The lines that a line takes, if each of its letters takes a cell.
+fn rows_of(line: &str, room: usize) -> usize {
+    line.trim_end_matches('\n').chars().count().div_ceil(room).max(1)
 }
 
 /// Fills lines up to the full width, on the ground of what the user wrote.
