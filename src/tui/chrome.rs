@@ -34,9 +34,11 @@ pub fn rule(model: &TuiModel, layout: &ScreenLayout, painter: Painter<'_>) -> Li
     };
     let to = if read.is_some() { "reading" } else { "to" };
     let mut left = vec![Span::styled(format!("{sign} {to} "), theme.dim)];
+    // The user's own commands are for main, whatever has the focus.
+    let runs = read.is_none() && !model.session.read_only && model.composer.is_shell_line();
     let addressee = match read {
         Some(path) => model.agents.get(path),
-        None => model.focused(),
+        None => model.focused().filter(|_| !runs),
     };
     match addressee {
         Some(agent) if read.is_some() => {
@@ -65,7 +67,7 @@ pub fn rule(model: &TuiModel, layout: &ScreenLayout, painter: Painter<'_>) -> Li
         left.push(Span::styled(words, theme.question));
     } else if model.composer.is_shell_line() {
         left.push(Span::styled(
-            " · runs in your shell · the agent sees it with your next prompt",
+            " · runs in your shell · main sees it with your next prompt",
             theme.question,
         ));
     }

@@ -304,6 +304,8 @@ fn run_shell(model: &mut TuiModel, line: &str, effects: &mut Vec<ScreenEffect>) 
     let kind = ItemKind::Shell { line: line.clone(), text: String::new(), status: None };
     model.main.push(kind);
     model.main_scroll = Scroll::default();
+    // Its output is in main's transcript.
+    model.zoom = false;
     effects.push(ScreenEffect::Send(Command::Shell { line }));
 }
 

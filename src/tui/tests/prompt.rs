@@ -406,3 +406,16 @@ fn queued_messages_leave_the_hint_line_its_keys() {
     let hint = shown.lines().nth(28).unwrap();
     assert!(hint.contains("? keys"), "{shown}");
 }
+
+#[test]
+fn a_shell_line_names_main_as_its_reader_whatever_fills_the_body() {
+    let mut screen = super::busy();
+    screen.agent(&super::root(), "explore-1", "watch the logs");
+    screen.key(KeyCode::Tab).enter().write("!ls");
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    let words = "to main · runs in your shell · main sees it with your next prompt";
+    assert!(shown.contains(words), "{shown}");
+    screen.enter();
+    let shown = super::pictures::picture(&mut screen, 100, 30);
+    assert!(!screen.model.zoom && shown.contains("! ls"), "{shown}");
+}
