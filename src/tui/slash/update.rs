@@ -43,6 +43,7 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
     if is_prompt(model, name) {
         return false;
     }
+    let typed = name;
     let name = resolve_alias(name);
     if !COMMANDS.iter().any(|(known, _)| *known == name) {
         model.unknown_command = Some(text.to_owned());
@@ -61,8 +62,12 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
         effects.push(ScreenEffect::Edit(argument));
         return true;
     }
+    let typed = typed.to_owned();
     draft::remember(model, effects);
-    command(model, &name, &argument, effects);
+    match name.as_str() {
+        "quit" => quit(model, &typed, effects),
+        name => command(model, name, &argument, effects),
+    }
     true
 }
 
@@ -121,7 +126,6 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             }
         }
         "read" => reader::open(model, effects),
-        "quit" => quit(model, effects),
         _ => model.say(format!("/{name} has no action")),
     }
 }
@@ -193,30 +197,35 @@ fn change_session(
     effects: &mut Vec<ScreenEffect>,
 ) {
     let work = stop::session_work_label(model);
-    if is_confirmed(model, line, work) {
+    let name = command_name(line).unwrap_or_default();
+    if is_confirmed(model, line, name, work) {
         focus::leave(model);
         effects.push(ScreenEffect::Send(change));
     }
 }
 
-/// Quits; what is at work needs the same command again.
-fn quit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+/// Quits; what is at work needs the command again, which may be typed as `/quit` or as `/exit`.
+fn quit(model: &mut TuiModel, typed: &str, effects: &mut Vec<ScreenEffect>) {
     let main = || ("main is working".to_owned(), "it");
     let work = stop::session_work_label(model);
     let work = work.or_else(|| model.main_is_busy().then(main));
-    if is_confirmed(model, "/quit", work) {
+    if is_confirmed(model, "/quit", typed, work) {
         stop::quit(model, effects);
     }
 }
 
 /// Whether a command may stop this work: if there is none, or if the user has just typed the same command
-/// and read what it stops.
-fn is_confirmed(model: &mut TuiModel, line: &str, work: Option<(String, &'static str)>) -> bool {
+/// and read what it stops, which says the command's `name`.
+fn is_confirmed(
+    model: &mut TuiModel,
+    line: &str,
+    name: &str,
+    work: Option<(String, &'static str)>,
+) -> bool {
     let armed = model.keys.command_armed.take();
     let armed = armed.is_some_and(|(of, until)| of == line && model.now <= until);
     let Some((who, them)) = work.filter(|_| !armed) else { return true };
     model.keys.command_armed = Some((line.to_owned(), model.now + CONFIRM_TIME));
-    let name = command_name(line).unwrap_or_default();
     model.say(format!("{who} · /{name} again stops {them}"));
     false
 }

@@ -511,6 +511,17 @@ fn clear_is_asked_twice_with_work_in_the_background() {
 }
 
 #[test]
+fn the_command_that_quits_is_named_as_it_was_typed() {
+    for name in ["/exit", "/quit"] {
+        let mut screen = at_work(1, 0);
+        screen.write(name).enter();
+        assert_eq!(screen.notice(), format!("1 agent is working · {name} again stops it"));
+        screen.wait(300).write("/quit").enter();
+        assert_eq!(screen.sent(), [Command::Quit]);
+    }
+}
+
+#[test]
 fn another_session_is_asked_twice_with_work_in_the_background() {
     let id = SessionId::generate();
     let resume = format!("/resume {id}");

@@ -249,7 +249,7 @@ fn exit_quits_too() {
 fn quit_asks_before_it_stops_work() {
     let mut screen = TestScreen::new();
     screen.prompt("go").write("/exit ").enter();
-    assert_eq!(screen.notice(), "main is working · /quit again stops it");
+    assert_eq!(screen.notice(), "main is working · /exit again stops it");
     assert!(!screen.sent().contains(&Command::Quit));
     screen.write("/exit ").enter();
     assert!(screen.sent().contains(&Command::Quit));
