@@ -141,7 +141,7 @@ fn render_diff(
         let words = if missing == 1 { "line" } else { "lines" };
         let key = limit.key.map(|key| format!(" · {key}")).unwrap_or_default();
         out.truncate(kept);
-        out.push(Line::styled(format!("… {missing} more {words}{key}"), theme.dim));
+        out.push(Line::styled(format!("… +{missing} {words}{key}"), theme.dim));
     }
     out
 }
@@ -327,15 +327,15 @@ mod tests {
             let told = lines.iter().filter(|line| line.contains('…')).cloned().collect::<Vec<_>>();
             (count(" - line"), count(" + line"), told.join(" "))
         };
-        assert_eq!(cut(40, 40), (8, 6, "   … 32 more removed … 34 more lines".to_owned()));
+        assert_eq!(cut(40, 40), (8, 6, "   … 32 more removed … +34 lines".to_owned()));
         assert_eq!(cut(12, 1), (12, 1, String::new()));
-        assert_eq!(cut(40, 0), (15, 0, "… 25 more lines".to_owned()));
+        assert_eq!(cut(40, 0), (15, 0, "… +25 lines".to_owned()));
         assert_eq!(cut(3000, 1), (8, 1, "     … 2992 more removed".to_owned()));
     }
 
     #[test]
     fn a_long_diff_says_what_is_missing() {
-        assert_eq!(rendered(40, 4), ["  8   keep", "  9 - old red", "  9 + new", "… 6 more lines"]);
+        assert_eq!(rendered(40, 4), ["  8   keep", "  9 - old red", "  9 + new", "… +6 lines"]);
     }
 
     #[test]
@@ -421,6 +421,6 @@ mod tests {
     fn the_line_about_the_rest_names_the_key() {
         let limit = DiffLimit { rows: 4, key: Some("Ctrl+O") };
         let lines = diff_lines(DIFF, None, 40, limit, &Theme::default());
-        assert_eq!(lines[3].to_string(), "… 6 more lines · Ctrl+O");
+        assert_eq!(lines[3].to_string(), "… +6 lines · Ctrl+O");
     }
 }
