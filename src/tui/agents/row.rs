@@ -77,7 +77,7 @@ impl AgentGroup<'_> {
         for (words, glyph) in labels::tally_pieces(self.tally(), asks, theme.glyphs) {
             let is_end = glyph.is_some_and(|glyph| glyph != Glyph::Asks);
             if !spans.is_empty() {
-                spans.push(Span::styled(if in_ends { "  " } else { " · " }, theme.dim));
+                spans.push(Span::styled(if in_ends { " " } else { " · " }, theme.dim));
             }
             in_ends = is_end;
             let style = glyph.map_or(theme.text, |glyph| self.painter.style(glyph));

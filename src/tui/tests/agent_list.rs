@@ -299,7 +299,7 @@ fn a_batch_shows_the_first_run_of_an_agent_that_was_resumed() {
     screen.wait(3000).event(&paths[0], finish(RunEnd::Completed, "done"));
     let batch = super::pictures::picture(&mut screen, 100, 30);
     let head = batch.lines().find(|line| line.contains("2 agents")).unwrap();
-    assert!(head.contains("2 agents · ✓ 1  ⊘ 1 · 0:04 · "), "{head}");
+    assert!(head.contains("2 agents · ✓ 1 ⊘ 1 · 0:04 · "), "{head}");
 }
 
 #[test]
