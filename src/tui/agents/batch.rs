@@ -28,6 +28,9 @@ const MAX_TASK_WIDTH: usize = 32;
 /// Cells for what came of an agent; other columns give way to it.
 const MIN_WORDS: usize = 24;
 
+/// Rows of agents below a turn. More would push what main has said off the screen.
+const MAX_END_ROWS: usize = 20;
+
 /// Cells between two columns.
 const GAP: usize = 2;
 
@@ -49,12 +52,13 @@ pub fn live_lines(
     let room = usize::from(room);
     let open = beside && has_panel(model, &agents);
     let rows = || {
-        let (own, shared) = rows(&agents);
+        let BatchRows { own, shared, hidden } = rows(&agents, *form);
         let group = AgentGroup { agents: &own, ..group };
         let columns = Columns::new(group, room);
         let lines = (0..own.len()).map(|at| row(group, at, &columns, room));
         let shared = AgentGroup { agents: &shared, ..group };
-        lines.chain(shared_row(shared, room)).collect::<Vec<_>>()
+        let rest = hidden_row(hidden, painter);
+        lines.chain(rest).chain(shared_row(shared, room)).collect::<Vec<_>>()
     };
     Some(match form {
         BatchForm::Whole if open => vec![head(group, true, room)],
@@ -76,20 +80,47 @@ pub fn agent_at(model: &TuiModel, item: &TranscriptItem, line: usize) -> Option<
         BatchForm::Rows { .. } => line,
         BatchForm::Head => return None,
     };
-    let (own, _) = rows(&agents);
+    let BatchRows { own, .. } = rows(&agents, *form);
     let agent = own.get(row).filter(|_| !has_panel(model, &agents))?;
     Some(agent.path.clone())
 }
 
-/// The agents with a row of their own, and those that share one: several that were cancelled before they
-/// started. Those at work in the background have theirs above the prompt.
-fn rows<'a>(agents: &[&'a AgentState]) -> (Vec<&'a AgentState>, Vec<&'a AgentState>) {
+/// The agents that the rows of a batch stand for.
+struct BatchRows<'a> {
+    /// Those with a row of their own.
+    own: Vec<&'a AgentState>,
+    /// Those that share one: several that were cancelled before they started.
+    shared: Vec<&'a AgentState>,
+    /// Number of those that were done and are only counted.
+    hidden: usize,
+}
+
+/// The rows of a batch. Agents at work in the background have theirs above the prompt.
+fn rows<'a>(agents: &[&'a AgentState], form: BatchForm) -> BatchRows<'a> {
     let never = |agent: &AgentState| {
         matches!(agent.run.phase, RunPhase::Ended(RunEnd::Cancelled { before_start: true }))
     };
     let shares = agents.iter().filter(|agent| never(agent)).count() > 1;
     let here = agents.iter().copied().filter(|agent| !(agent.alive() && agent.in_background));
-    here.partition(|agent| !(shares && never(agent)))
+    let (mut own, shared): (Vec<_>, _) = here.partition(|agent| !(shares && never(agent)));
+    let all = own.len();
+    if matches!(form, BatchForm::Rows { .. }) && all > MAX_END_ROWS {
+        let is_done =
+            |agent: &&AgentState| matches!(agent.run.phase, RunPhase::Ended(RunEnd::Completed));
+        let mut free = MAX_END_ROWS.saturating_sub(own.iter().filter(|it| !is_done(it)).count());
+        own.retain(|agent| {
+            let shows = !is_done(agent) || free > 0;
+            free -= usize::from(shows && is_done(agent));
+            shows
+        });
+    }
+    BatchRows { hidden: all - own.len(), own, shared }
+}
+
+/// `  … +80 agents, done · /agents`.
+fn hidden_row(hidden: usize, painter: Painter<'_>) -> Option<Line<'static>> {
+    let words = format!("  … +{}, done · /agents", count(hidden, "agent"));
+    (hidden > 0).then(|| Line::styled(words, painter.theme.dim))
 }
 
 /// `  ⊘ 39 agents cancelled before they started: 2–40`.
@@ -149,7 +180,8 @@ fn hint(group: AgentGroup<'_>) -> Option<Line<'static>> {
     };
     let resumes = group.agents.iter().any(|agent| failed(agent));
     let resumes = resumes.then(|| "/agents resumes what ended early".to_owned());
-    let works = agents_with_work(group).then(|| "/agents shows their work".to_owned());
+    let whose = if group.agents.len() == 1 { "its" } else { "their" };
+    let works = agents_with_work(group).then(|| format!("/agents shows {whose} work"));
     let words: Vec<String> = opens.into_iter().chain(resumes).chain(works).collect();
     let words = format!("  {}", words.join(" · "));
     (!words.trim().is_empty()).then(|| Line::styled(words, group.painter.theme.dim))
