@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::api::{PreparedCall, Preview, Tool, ToolContext, ToolError, ToolOutcome};
 use super::diff::FileDiff;
-use super::file::{self, FileToolState};
+use super::file::{self, DiskFile, FileToolState};
+use super::ledger::{ContentHash, ReadLedger};
 use super::path;
 use super::replace::{self, Replacement};
 use super::spec::{InvalidInput, ToolSpec};
@@ -83,14 +84,9 @@ impl PreparedCall for EditCall {
 
     async fn preview(&self, access: &Access) -> Preview {
         let (input, ledger) = (self.input.clone(), self.tool.files.ledger.clone());
-        file::preview(access, move |on_disk| {
-            let path = on_disk.target.written.as_path();
-            let old = file::text(path, on_disk.content()?).ok()?;
-            let change = on_disk.check(&ledger, None).and_then(|()| apply(path, old, &input));
-            Some(match change {
-                Ok(new) => FileDiff::whole(old, &new.text),
-                Err(error) => format!("This edit would fail: {error}"),
-            })
+        file::preview(access, "edit", move |on_disk| {
+            let (old, new) = edited(on_disk, &ledger, None, &input)?;
+            Ok(FileDiff::whole(old, &new.text))
         })
         .await
     }
@@ -103,18 +99,29 @@ impl PreparedCall for EditCall {
             let Self { tool, input } = *self;
             let path = target.written.as_path();
             let on_disk = file::load(&target)?;
-            let Some((_, content)) = &on_disk.file else {
-                let text = format!("{} does not exist. Create it with Write.", path.display());
-                return Err(ToolError::failed(text));
-            };
-            on_disk.check(&tool.files.ledger, asked)?;
-            let old = file::text(path, content)?;
-            let new = apply(path, old, &input)?;
+            let (old, new) = edited(&on_disk, &tool.files.ledger, asked, &input)?;
             on_disk.replace(new.text.as_bytes(), &tool.files, &guard)?;
             Ok(report(path, &cwd, &input, old, &new))
         })
         .await
     }
+}
+
+/// The text of a file, and that after the edit. Fails where the call does.
+fn edited<'c>(
+    on_disk: &'c DiskFile,
+    ledger: &ReadLedger,
+    asked: Option<ContentHash>,
+    input: &EditInput,
+) -> Result<(&'c str, Replacement), ToolError> {
+    let path = on_disk.target.written.as_path();
+    let Some(content) = on_disk.content() else {
+        let text = format!("{} does not exist. Create it with Write.", path.display());
+        return Err(ToolError::failed(text));
+    };
+    on_disk.check(ledger, asked)?;
+    let old = file::text(path, content)?;
+    Ok((old, apply(path, old, input)?))
 }
 
 fn apply(path: &Path, text: &str, input: &EditInput) -> Result<Replacement, ToolError> {

@@ -82,18 +82,21 @@ pub fn load(target: &PathTarget) -> Result<DiskFile, ToolError> {
     Ok(DiskFile { target: target.clone(), file: Some((metadata, content)) })
 }
 
-/// Previews the change of a call. `change` makes the text.
+/// Previews the change of a call. `change` makes the text; if it fails, so would the call, and the preview
+/// says why. `noun` names the call there.
 pub async fn preview(
     access: &Access,
-    change: impl FnOnce(&DiskFile) -> Option<String> + Send + 'static,
+    noun: &'static str,
+    change: impl FnOnce(&DiskFile) -> Result<String, ToolError> + Send + 'static,
 ) -> Preview {
     let Access::Write { paths } = access else { return Preview::default() };
     let Some(target) = paths.first().cloned() else { return Preview::default() };
     let looked = tokio::task::spawn_blocking(move || {
         let on_disk = load(&target);
         let content = ContentHash::new(on_disk.as_ref().map(DiskFile::content));
-        let text = on_disk.ok().and_then(|on_disk| change(&on_disk));
-        Preview { text, content: Some(content) }
+        let text = on_disk.and_then(|on_disk| change(&on_disk));
+        let text = text.unwrap_or_else(|error| format!("This {noun} would fail: {error}"));
+        Preview { text: Some(text), content: Some(content) }
     });
     let unknown = || Preview { text: None, content: Some(ContentHash::new(Err(()))) };
     looked.await.unwrap_or_else(|_| unknown())

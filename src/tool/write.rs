@@ -72,12 +72,10 @@ impl PreparedCall for WriteCall {
     async fn preview(&self, access: &Access) -> Preview {
         let content = self.input.content.clone();
         let ledger = self.tool.files.ledger.clone();
-        file::preview(access, move |on_disk| {
-            if let Err(error) = on_disk.check(&ledger, None) {
-                return Some(format!("This write would fail: {error}"));
-            }
+        file::preview(access, "write", move |on_disk| {
+            on_disk.check(&ledger, None)?;
             let old = on_disk.content().unwrap_or_default();
-            Some(FileDiff::whole(&String::from_utf8_lossy(old), &content))
+            Ok(FileDiff::whole(&String::from_utf8_lossy(old), &content))
         })
         .await
     }
@@ -226,6 +224,14 @@ mod tests {
             text.starts_with("This edit would fail: ") && text.contains("not been read"),
             "{text}"
         );
+        std::fs::create_dir(bench.path("folder")).unwrap();
+        for (path, why) in [("missing", "does not exist"), ("folder", "is a directory")] {
+            let input = json!({"file_path": path, "old_string": "a", "new_string": "b"});
+            let access = bench.access("Edit", &input);
+            let preview = bench.prepare("Edit", &input).preview(&access).await;
+            let text = preview.text.unwrap_or_default();
+            assert!(text.starts_with("This edit would fail: ") && text.contains(why), "{text}");
+        }
     }
 
     #[tokio::test]
