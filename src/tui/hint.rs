@@ -45,7 +45,7 @@ fn hint_pieces(model: &TuiModel, metrics: &Metrics) -> Vec<String> {
 /// Whether the keys go to the completion menu: it is open, and no question has the keyboard.
 fn menu_has_keys(model: &TuiModel) -> bool {
     let asked = model.questions.open.as_ref().is_some_and(|open| open.keyboard);
-    model.composer.menu.is_some() && !asked && !model.questions.is_unread()
+    model.composer.menu.is_some() && !asked
 }
 
 /// Hints for the keys of an overlay, most important first.

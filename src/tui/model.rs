@@ -461,7 +461,8 @@ impl TuiModel {
         let animation = next.filter(|_| self.animated());
         let notice = self.notice.as_ref().map(|notice| notice.until);
         let question = self.question_opens_at();
-        let unread = self.questions.open.as_ref().and_then(|open| open.unread_until);
+        let unread =
+            self.questions.open.as_ref().and_then(|open| Some(open.unread.as_ref()?.until));
         let unread_list = match &self.overlay {
             Some(Overlay::AgentPicker(which)) => which.unread_until,
             _ => None,

@@ -112,7 +112,7 @@ impl TestScreen {
     pub fn send(&mut self, msg: Msg) -> &mut Self {
         self.effects.extend(update(&mut self.model, msg));
         if let Some(open) = self.model.questions.open.as_mut().filter(|_| !self.unread) {
-            open.unread_until = None;
+            open.unread = None;
         }
         self
     }

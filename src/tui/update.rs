@@ -40,14 +40,15 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
             model.selection = None;
             question::mark_end_seen(model);
             let keys = Arc::clone(&model.keymap);
-            let is_unread = model.questions.is_unread();
+            model.questions.expire_unread(model.now);
+            early::release_digits(model, key, &mut effects);
             if early::drop_key(model, key) {
                 // It does nothing.
-            } else if !is_unread {
-                press(model, &keys, key, &mut effects);
-            } else {
+            } else if early::comes_before(model, key) {
                 let press = |model: &mut TuiModel| press(model, &keys, key, &mut effects);
                 early::press_before(model, press);
+            } else {
+                press(model, &keys, key, &mut effects);
             }
         }
         Msg::Paste { text, at } => {
@@ -248,9 +249,7 @@ fn expire(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         model.disarm_quit();
     }
     changed |= over(&mut model.questions.pause_until);
-    if let Some(open) = &mut model.questions.open {
-        changed |= over(&mut open.unread_until);
-    }
+    changed |= model.questions.expire_unread(now);
     if let Some(Overlay::AgentPicker(which)) = &mut model.overlay {
         changed |= over(&mut which.unread_until);
     }

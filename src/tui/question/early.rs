@@ -5,10 +5,52 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
+use crate::tui::composer::draft;
 use crate::tui::interrupt::{InterruptAction, interrupt_key};
-use crate::tui::keymap::plain_char;
+use crate::tui::keymap::{Action, KeyContext, plain_char};
 use crate::tui::model::{InterruptKey, TuiModel};
-use crate::tui::question::{QUIET_TIME, UNREAD_TIME};
+use crate::tui::msg::ScreenEffect;
+use crate::tui::question::{HeldDigits, QUIET_TIME};
+
+/// Whether a key was on its way when the question opened, and is handled as if the question were not there.
+/// A key that shows more of the question is no answer, so it is for the question at once.
+pub fn comes_before(model: &TuiModel, key: KeyEvent) -> bool {
+    let Some(open) = model.questions.open.as_ref().filter(|open| open.unread.is_some()) else {
+        return false;
+    };
+    let shows_more = matches!(
+        model.keymap.action(KeyContext::Prompt, key),
+        Some(Action::PageUp | Action::PageDown | Action::Home | Action::End | Action::Reader)
+    );
+    model.overlay.is_none() && !(open.keyboard && shows_more)
+}
+
+/// Types digits that were held back as answers into the draft if a sentence goes on behind them while the
+/// user still counts as typing. Any other key forgets them.
+pub fn release_digits(model: &mut TuiModel, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
+    if key.kind == KeyEventKind::Release {
+        return;
+    }
+    let (now, letter) = (model.now, plain_char(key));
+    let Some(held) = model.questions.held.take_if(|held| now < held.at + QUIET_TIME) else {
+        model.questions.held = None;
+        return;
+    };
+    let is_digit = letter.is_some_and(|letter| letter.is_ascii_digit());
+    if is_digit && model.questions.is_unread() {
+        model.questions.held = Some(held);
+        return;
+    }
+    let types = letter.is_some() && !is_digit && model.overlay.is_none();
+    if types && model.composer.is_empty() {
+        if let Some(open) = &mut model.questions.open {
+            open.keyboard = false;
+        }
+        for digit in held.digits.chars() {
+            draft::type_letter(model, digit, effects);
+        }
+    }
+}
 
 /// Handles a key that was on its way when the question opened: as if the question were not there.
 pub fn press_before(model: &mut TuiModel, press: impl FnOnce(&mut TuiModel)) {
@@ -24,7 +66,9 @@ pub fn press_before(model: &mut TuiModel, press: impl FnOnce(&mut TuiModel)) {
     // The key may have shown a question that waited before.
     if model.questions.open.is_none() {
         open.keyboard = model.composer.is_empty();
-        open.unread_until = Some(model.now + UNREAD_TIME);
+        if let Some(unread) = &mut open.unread {
+            unread.extend(model.now);
+        }
         model.questions.open = Some(open);
     }
 }
@@ -61,18 +105,29 @@ pub fn drop_key(model: &mut TuiModel, key: KeyEvent) -> bool {
 
 /// Drops a key that comes before the open question can have been read.
 fn drop_unread(model: &mut TuiModel, key: KeyEvent, is_digit: bool) -> bool {
-    let Some(open) = model.questions.open.as_ref().filter(|open| open.unread_until.is_some())
-    else {
+    let Some(open) = model.questions.open.as_ref().filter(|_| comes_before(model, key)) else {
         return false;
     };
+    let follows = open.follows.is_some();
     let late = open.follows.is_some_and(|left| !is_for_draft(model, key, left));
     // It would go to a pane, and turn the draft over to its agent.
     let is_tab = matches!(key.code, KeyCode::Tab | KeyCode::BackTab);
     let drops = is_digit || is_tab || late || would_stop(model, key);
-    if let Some(open) = model.questions.open.as_mut().filter(|_| drops) {
-        open.unread_until = Some(model.now + UNREAD_TIME);
+    if !drops {
+        return false;
     }
-    drops
+    let now = model.now;
+    if let Some(unread) = model.questions.open.as_mut().and_then(|open| open.unread.as_mut()) {
+        unread.extend(now);
+    }
+    // Behind another question, it was meant for that one.
+    if let Some(digit) = plain_char(key).filter(|_| is_digit && !follows) {
+        let empty = HeldDigits { digits: String::new(), at: now };
+        let held = model.questions.held.get_or_insert(empty);
+        held.digits.push(digit);
+        held.at = now;
+    }
+    true
 }
 
 /// Whether a key edits or sends a draft in which the user has typed since a question left the screen.

@@ -21,7 +21,8 @@ const TYPING_HINT: &str = "typing leaves the question waiting";
 pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<String>> {
     let (open, waiting) = model.questions.current()?;
     let hint = |action, words| model.keymap.hint(KeyContext::Prompt, action, words);
-    if model.questions.is_unread() {
+    // A draft takes the keys at once.
+    if model.questions.is_unread() && open.keyboard {
         return Some(vec![UNREAD_HINT.to_owned()]);
     }
     if let Some(form) = waiting.form.as_deref().filter(|_| open.keyboard) {

@@ -22,9 +22,13 @@ use crate::tui::transcript::Extent;
 /// A question opens when no text key was pressed for this long.
 pub const QUIET_TIME: Duration = Duration::from_secs(1);
 
-/// How long a question that opened by itself takes no key: the user cannot have read it, so the key was
-/// meant for what was there before. A key in that time starts it anew.
-pub const UNREAD_TIME: Duration = Duration::from_millis(500);
+/// How long a question that opened by itself takes no answer: the user cannot have read it, so the key was
+/// meant for what was there before.
+const UNREAD_TIME: Duration = Duration::from_millis(500);
+
+/// How long it takes no answer at most: a key that was held back starts the time anew, since the next one
+/// may be another of the same burst.
+const MAX_UNREAD_TIME: Duration = Duration::from_secs(1);
 
 /// How long the next question waits after an answer that may settle it too.
 pub const RECEIPT_TIME: Duration = Duration::from_millis(400);
@@ -44,6 +48,8 @@ pub struct QuestionQueue {
     pub pause_until: Option<Duration>,
     /// The last question that has left the screen.
     pub left: Option<LeftQuestion>,
+    /// The last keys, if they were digits that came too early for the open question.
+    pub held: Option<HeldDigits>,
     /// When to notify the user of new questions, if the window has no focus.
     pub notify_at: Option<Duration>,
 }
@@ -96,8 +102,8 @@ pub struct ShownQuestion {
     pub id: QuestionId,
     /// Whether keys go to the question instead of the draft.
     pub keyboard: bool,
-    /// Keys up to this time were meant for what was on the screen before.
-    pub unread_until: Option<Duration>,
+    /// Keys in this time were meant for what was on the screen before.
+    pub unread: Option<UnreadTime>,
     /// When another question left the screen, if that was just before.
     pub follows: Option<Duration>,
     /// The row chosen with the arrows, as the digit of the answer.
@@ -113,6 +119,33 @@ pub struct ShownQuestion {
     pub seen_width: Option<u16>,
     /// Why the last answer was refused.
     pub problem: Option<String>,
+}
+
+/// The time in which nobody can have read the shown question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadTime {
+    pub until: Duration,
+    /// The end of the longest such time.
+    longest: Duration,
+}
+
+impl UnreadTime {
+    pub fn new(opened: Duration) -> Self {
+        Self { until: opened + UNREAD_TIME, longest: opened + MAX_UNREAD_TIME }
+    }
+
+    /// Starts the time anew for a key that was held back, as far as it may last.
+    pub fn extend(&mut self, now: Duration) {
+        self.until = self.until.max(now + UNREAD_TIME).min(self.longest);
+    }
+}
+
+/// Digits that were held back as answers. They may begin a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldDigits {
+    pub digits: String,
+    /// When the last one was pressed.
+    pub at: Duration,
 }
 
 /// The open question in the last frame.
@@ -183,7 +216,13 @@ impl QuestionQueue {
 
     /// Whether the shown question is too new for a key to be meant for it.
     pub fn is_unread(&self) -> bool {
-        self.open.as_ref().is_some_and(|open| open.unread_until.is_some())
+        self.open.as_ref().is_some_and(|open| open.unread.is_some())
+    }
+
+    /// Ends the time in which the shown question is too new. Returns whether it has ended just now.
+    pub fn expire_unread(&mut self, now: Duration) -> bool {
+        let open = self.open.as_mut();
+        open.and_then(|open| open.unread.take_if(|unread| unread.until <= now)).is_some()
     }
 
     /// The form of the shown question, if it has one.
@@ -236,7 +275,7 @@ impl QuestionQueue {
         self.open = Some(ShownQuestion {
             id,
             keyboard,
-            unread_until: None,
+            unread: None,
             follows: None,
             selected: None,
             stage,

@@ -21,7 +21,7 @@ use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::question::form::{FormOutcome, FormScroll};
 use crate::tui::question::{
-    AnsweredQuestion, LeftQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME, UNREAD_TIME, is_plan,
+    AnsweredQuestion, LeftQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME, UnreadTime, is_plan,
 };
 use crate::tui::session::ScreenRule;
 use crate::tui::text::{one_line, truncate};
@@ -81,7 +81,7 @@ pub fn open_if_due(model: &mut TuiModel) {
         model.questions.show(id, keyboard);
         // One whose answer was refused is known.
         if let Some(open) = model.questions.open.as_mut().filter(|open| open.problem.is_none()) {
-            open.unread_until = Some(model.now + UNREAD_TIME);
+            open.unread = Some(UnreadTime::new(model.now));
             let left = left.map(|left| left.at);
             open.follows = left.filter(|left| model.now <= *left + QUIET_TIME);
         }
@@ -240,10 +240,10 @@ pub fn uncovered(model: &mut TuiModel) {
     if model.overlay.is_some() || !model.composer.is_empty() {
         return;
     }
-    let until = model.now + UNREAD_TIME;
+    let now = model.now;
     if let Some(open) = model.questions.open.as_mut().filter(|open| !open.keyboard) {
         open.keyboard = true;
-        open.unread_until = Some(until);
+        open.unread = Some(UnreadTime::new(now));
     }
 }
 

@@ -3,6 +3,8 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::protocol::{AgentPath, Answer, Command, EventKind, QuestionId, RunEnd};
+use crate::tui::overlay::Overlay;
+use crate::tui::question::QuestionStage;
 use crate::tui::testing::{TestScreen, finish};
 
 use super::pictures::picture;
@@ -43,9 +45,9 @@ fn a_key_behind_an_answer_neither_stops_anything_nor_answers_the_next_question()
             screen.unread = true;
             screen.esc().wait(300).draw();
             assert_eq!(screen.sent(), [answer(1, Answer::No { reason: None })]);
-            // Each begins the half second anew.
-            for _ in 0..3 {
-                screen.chord(code, modifiers).wait(499).draw();
+            // The first begins the half second anew.
+            for _ in 0..2 {
+                screen.chord(code, modifiers).wait(349).draw();
             }
             let open = screen.model.questions.open.as_ref().map(|open| open.id);
             assert_eq!((screen.sent(), open), (vec![], Some(QuestionId(2))), "{code}");
@@ -119,12 +121,12 @@ fn a_key_on_its_way_when_a_question_opens_does_what_it_would_have_done_before() 
     screen.wait(300).ctrl('c');
     let Command::Cancel(cancelled) = &screen.sent()[..][0] else { panic!() };
     assert_eq!(Some(*cancelled), first.id());
-    screen.wait(499).key(KeyCode::Tab).draw();
+    screen.wait(399).key(KeyCode::Tab).draw();
     let open = screen.model.questions.open.as_ref();
     assert!(open.is_some_and(|open| open.keyboard), "it was not put off");
-    screen.wait(499).write("1");
+    screen.wait(300).write("1");
     assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
-    screen.wait(500).draw().write("1");
+    screen.wait(1).draw().write("1");
     assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
 }
 
@@ -148,7 +150,7 @@ fn the_next_question_is_new_as_well_and_one_that_the_user_asks_for_is_not() {
     assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
     screen.wait(400).draw().write("1").wait(499).write("1");
     assert_eq!(screen.sent(), []);
-    screen.wait(500).draw().write("1");
+    screen.wait(101).draw().write("1");
     assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
     let (mut screen, _) = unread();
     screen.asks(&AgentPath::root(), 2, "main", "ls").wait(500).draw().key(KeyCode::Tab).draw();
@@ -183,4 +185,80 @@ fn tab_before_a_question_can_have_been_read_gives_the_draft_to_nobody() {
     screen.key(KeyCode::Tab);
     assert_eq!(screen.model.focus, None);
     assert!(screen.model.questions.open.is_some());
+}
+
+#[test]
+fn a_user_who_presses_quickly_answers_after_a_second() {
+    for pause in [100, 200, 350, 450] {
+        // The last one quits.
+        for (code, modifiers) in &answering_keys()[..5] {
+            let mut screen = TestScreen::new();
+            screen.unread = true;
+            screen.prompt("go").wait(2000).asks(&root(), 1, "main", "ls");
+            let opened = screen.at;
+            while (screen.at - opened).as_millis() + u128::from(pause) < 1000 {
+                screen.wait(pause).draw().chord(*code, *modifiers);
+                assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
+            }
+            screen.wait(pause).draw();
+            assert!(!picture(&mut screen, 100, 30).contains("answers work in a moment"));
+            screen.write("1");
+            assert_eq!(screen.sent(), [answer(1, Answer::Once)], "{code} every {pause} ms");
+        }
+    }
+}
+
+#[test]
+fn keys_that_show_more_of_a_question_work_at_once_and_hold_no_answer_back() {
+    let long = |screen: &mut TestScreen| {
+        screen.model.size = (100, 30);
+        screen.prompt("go").wait(2000).asks(&root(), 1, "main", &"ls\n".repeat(200)).draw();
+    };
+    let top = |screen: &TestScreen| screen.model.questions.open.as_ref().unwrap().scroll;
+    let mut screen = TestScreen::new();
+    screen.unread = true;
+    long(&mut screen);
+    screen.wait(100).key(KeyCode::PageDown).draw().wait(100).key(KeyCode::PageDown).draw();
+    let two = top(&screen);
+    screen.key(KeyCode::PageUp).draw();
+    let one = top(&screen);
+    assert!(0 < one && one < two, "{one} {two}");
+    screen.key(KeyCode::End).draw();
+    assert!(top(&screen) > two);
+    screen.key(KeyCode::Home).draw();
+    assert_eq!(top(&screen), 0);
+    screen.wait(300).draw().write("4");
+    let reason = |screen: &TestScreen| {
+        matches!(screen.model.questions.open.as_ref().unwrap().stage, QuestionStage::Reason(_))
+    };
+    assert!(reason(&screen), "half a second is over");
+    let mut screen = TestScreen::new();
+    screen.unread = true;
+    long(&mut screen);
+    screen.wait(100).ctrl('o').draw();
+    assert!(matches!(screen.model.overlay, Some(Overlay::Question { .. })));
+    screen.wait(50).key(KeyCode::PageDown).draw().wait(50).esc().draw();
+    assert!(screen.model.overlay.is_none() && screen.sent().is_empty());
+}
+
+#[test]
+fn a_digit_that_begins_a_sentence_as_a_question_opens_is_in_the_draft() {
+    let (mut screen, _) = unread();
+    screen.wait(100).write("2").wait(150).write("0").wait(150).write(" files please");
+    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "20 files please"));
+    let shown = picture(&mut screen, 100, 30);
+    assert!(!shown.contains("answers work in a moment"), "{shown}");
+    assert!(shown.contains("to the question"), "{shown}");
+    // Behind the half second, too.
+    let (mut screen, _) = unread();
+    screen.wait(450).write("2").wait(400).write("0").wait(400).write("x");
+    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "20x"));
+    // One that was meant as an answer is not.
+    for (pause, between) in [(1000, None), (100, Some(KeyCode::Home))] {
+        let (mut screen, _) = unread();
+        screen.write("1").wait(pause);
+        between.map(|key| screen.key(key));
+        screen.draw().write("please");
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "please"));
+    }
 }
