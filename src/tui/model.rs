@@ -218,6 +218,8 @@ pub struct KeyTimes {
     pub command_armed: Option<(String, Duration)>,
     /// The last letter that scrolled a page, unless it was one of several, and when.
     pub paged: Option<(Option<char>, Duration)>,
+    /// The letter that acted when it was pressed twice, and until when more presses of it do nothing.
+    pub acted: Option<(char, Duration)>,
     /// The mode that Shift+Tab has chosen, until it applies.
     pub mode: Option<PermissionMode>,
 }
@@ -245,6 +247,9 @@ const PROMPT_MARGIN: usize = 3;
 
 /// The tool with which main waits for background agents.
 const WAIT_TOOL: &str = "agent_wait";
+
+/// How long more presses of a letter do nothing after two of them have acted.
+pub const ACTED_TIME: Duration = Duration::from_millis(500);
 
 /// How long a notice is shown.
 pub const NOTICE_TIME: Duration = Duration::from_secs(4);
@@ -378,6 +383,11 @@ impl TuiModel {
         self.agents.get(path).map_or_else(|| "main".to_owned(), AgentState::label)
     }
 
+    /// Notes that a letter has acted, since it was pressed twice: a third press does nothing.
+    pub fn mark_acted(&mut self, letter: char) {
+        self.keys.acted = Some((letter, self.now + ACTED_TIME));
+    }
+
     /// Shows a notice on the hint line.
     pub fn say(&mut self, text: impl Into<String>) {
         self.say_while(NoticeCause::Event, text);
@@ -405,6 +415,25 @@ impl TuiModel {
             let kept = notice.text.len().saturating_sub(quits.len());
             notice.text.truncate(kept);
             self.draw = DrawUrgency::Now;
+        }
+    }
+
+    /// Forgets a letter that acts when pressed twice, unless the notice still says so.
+    pub fn disarm_letter(&mut self) {
+        if self.notice.as_ref().is_some_and(|notice| notice.cause == NoticeCause::Confirm) {
+            return;
+        }
+        match &mut self.overlay {
+            Some(Overlay::Agents(list)) => {
+                list.pending.take_if(|letter| *letter == 'a');
+            }
+            Some(Overlay::AgentPicker(which)) => which.confirms = false,
+            Some(Overlay::Page(page)) => {
+                if let Some(work) = &mut page.work {
+                    work.pending = None;
+                }
+            }
+            _ => {}
         }
     }
 

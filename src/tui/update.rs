@@ -11,8 +11,8 @@ use crate::tui::composer::{as_prompt, draft, update as prompt};
 use crate::tui::first_run::update as first_run;
 use crate::tui::host::HostRequest;
 use crate::tui::interrupt::{interrupt_key, update as interrupt};
-use crate::tui::keymap::{Action, KeyContext, Keymap};
-use crate::tui::model::{DrawUrgency, InterruptKey, Metrics, NoticeCause, TuiModel};
+use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
+use crate::tui::model::{ACTED_TIME, DrawUrgency, InterruptKey, Metrics, NoticeCause, TuiModel};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::notify::{self, notify};
 use crate::tui::overlay::{Overlay, update as overlay};
@@ -41,6 +41,7 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
             question::mark_end_seen(model);
             let keys = Arc::clone(&model.keymap);
             model.questions.expire_unread(model.now);
+            end_notice(model);
             early::release_digits(model, key, &mut effects);
             if early::drop_key(model, key) {
                 // It does nothing.
@@ -104,14 +105,20 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
     question::open_if_due(model);
     status_line::refresh(model, changed, &mut effects);
     choices::refresh(model, &mut effects);
-    if model.notice_is_over() {
-        model.notice = None;
-        model.draw = DrawUrgency::Now;
-    }
+    end_notice(model);
     if model.closing && !model.is_busy() && !effects.contains(&ScreenEffect::Quit) {
         effects.push(ScreenEffect::Quit);
     }
     effects
+}
+
+/// Removes the notice once it is over, and what it has said about the next key.
+fn end_notice(model: &mut TuiModel) {
+    if model.notice_is_over() {
+        model.notice = None;
+        model.draw = DrawUrgency::Now;
+    }
+    model.disarm_letter();
 }
 
 /// Performs the initial requests, after the first frame.
@@ -145,6 +152,9 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
         return;
     }
     model.notice.take_if(|notice| notice.cause == NoticeCause::LastKey);
+    if is_pressed_again(model, key) {
+        return;
+    }
     let which = interrupt_key(key);
     // A user who does something else in between does not mean to quit.
     let eof = model.keymap.action(KeyContext::Prompt, key) == Some(Action::DeleteOrQuit);
@@ -164,6 +174,16 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
     if !covered && model.overlay.is_some() && model.notice == notice {
         model.notice = None;
     }
+}
+
+/// Whether a key is another press of the letter that has just acted: on what is open now, it would do
+/// something else.
+fn is_pressed_again(model: &mut TuiModel, key: KeyEvent) -> bool {
+    let now = model.now;
+    let acted = model.keys.acted.take();
+    let again = acted.filter(|(letter, until)| plain_char(key) == Some(*letter) && now < *until);
+    model.keys.acted = again.map(|(letter, _)| (letter, now + ACTED_TIME));
+    again.is_some()
 }
 
 /// Hands a key to what has the keyboard.

@@ -35,9 +35,18 @@ pub fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut V
         Some(Overlay::AgentPicker(_)) => agent_picker::press(model, key, action, effects),
         Some(Overlay::Help { .. } | Overlay::Page(_) | Overlay::Question { .. }) => {
             page::press(model, key, action, effects);
+            if work_is_done(model) {
+                leave(model, effects);
+                agent_list::select_next_work(model);
+            }
         }
         Some(Overlay::Reader(_)) | None => {}
     }
+}
+
+/// Whether the work on the open page was merged or discarded with the last key.
+fn work_is_done(model: &TuiModel) -> bool {
+    matches!(&model.overlay, Some(Overlay::Page(Page { work: Some(work), .. })) if work.is_done)
 }
 
 /// Moves the selection of an open list by rows, no further than its ends.

@@ -26,6 +26,14 @@ pub struct WorkPage {
     pub agent: AgentPath,
     /// The last letter, if it acts when pressed once more.
     pub pending: Option<char>,
+    /// Whether the work was merged or discarded here.
+    pub is_done: bool,
+}
+
+impl WorkPage {
+    pub fn new(agent: &AgentPath) -> Self {
+        Self { agent: agent.clone(), pending: None, is_done: false }
+    }
 }
 
 /// The content of a page.

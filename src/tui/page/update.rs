@@ -51,6 +51,9 @@ pub fn press(
         let typed = work::press(model, letter, effects);
         return leave_typing(model, &typed, effects);
     }
+    if let Some(Overlay::Page(Page { work: Some(work), .. })) = &mut model.overlay {
+        work.pending = None;
+    }
     match plain {
         Some(letter) => {
             let now = model.now;

@@ -17,7 +17,7 @@ pub fn open(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffe
     let Some(worktree) = agent.worktree.clone() else { return };
     let title = format!("work of {} · {}", agent.label(), quoted(&agent.info.description));
     let body = PageBody::Lines(vec!["asking git …".into()]);
-    let work = Some(WorkPage { agent: path.clone(), pending: None });
+    let work = Some(WorkPage::new(path));
     model.overlay = Some(Overlay::Page(Page { title, body, scroll: 0, work }));
     effects.push(ScreenEffect::Ask(HostRequest::WorktreeChanges {
         agent: path.clone(),
@@ -35,7 +35,8 @@ pub fn hint(page: &Page) -> Vec<String> {
 }
 
 /// Handles a letter: `m` merges and `x` discards when pressed twice, so that no word that is typed over
-/// the page does. Returns what is left to type: the letter, behind one that has done nothing.
+/// the page does. After one of them, the other one begins anew. Returns what is left to type: the letter,
+/// behind one that has done nothing.
 pub fn press(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) -> Vec<char> {
     let Some(Overlay::Page(page)) = &mut model.overlay else { return vec![letter] };
     let (Some(work), PageBody::Changes(changes)) = (&mut page.work, &page.body) else {
@@ -44,8 +45,7 @@ pub fn press(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>
     let files = count(changes.files.len(), "file");
     match (work.pending.take(), letter) {
         (Some(first), second) if first == second => act(model, second, effects),
-        (Some(first), second) => return vec![first, second],
-        (None, 'm' | 'x') => {
+        (_, 'm' | 'x') => {
             work.pending = Some(letter);
             model.say_while(
                 NoticeCause::Confirm,
@@ -55,17 +55,18 @@ pub fn press(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>
                 },
             );
         }
-        (None, letter) => return vec![letter],
+        (first, letter) => return first.into_iter().chain([letter]).collect(),
     }
     Vec::new()
 }
 
 fn act(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) {
-    let Some(Overlay::Page(Page { work: Some(work), .. })) = &model.overlay else { return };
+    let Some(Overlay::Page(Page { work: Some(work), .. })) = &mut model.overlay else { return };
+    work.is_done = true;
     let agent = work.agent.clone();
     let Some(found) = model.agents.get(&agent) else { return };
     let (Some(worktree), label) = (found.worktree.clone(), found.label()) else { return };
-    model.overlay = None;
+    model.mark_acted(letter);
     let merges = letter == 'm';
     effects.push(ScreenEffect::Ask(match merges {
         true => {
@@ -107,7 +108,7 @@ pub fn merged(model: &mut TuiModel, path: &AgentPath, result: Result<MergedWork,
             note(model, format!("{done}: its files are kept as the commit {commit}"));
             model.say(format!("{done} · /diff"));
         }
-        Err(why) => say_failure(model, &format!("{label} · not merged"), why),
+        Err(why) => say_failure(model, path, &format!("{label} · not merged"), why),
     }
 }
 
@@ -121,7 +122,7 @@ pub fn discarded(model: &mut TuiModel, path: &AgentPath, result: Result<String, 
             note(model, format!("{done}: `git branch NAME {commit}` brings it back"));
             model.say(done);
         }
-        Err(why) => say_failure(model, &format!("{label} · not discarded"), why),
+        Err(why) => say_failure(model, path, &format!("{label} · not discarded"), why),
     }
 }
 
@@ -131,17 +132,17 @@ fn note(model: &mut TuiModel, text: String) {
 }
 
 /// Shows what the user has to do, which takes more than the line for notices; there, if another page or
-/// a list is open.
-fn say_failure(model: &mut TuiModel, title: &str, why: String) {
+/// list is open, or if the user types in the list of agents.
+fn say_failure(model: &mut TuiModel, path: &AgentPath, title: &str, why: String) {
     // It says that this has begun.
     model.notice = None;
-    match model.overlay {
-        None => {
-            let (title, body) = (title.to_owned(), vec![PageLine::from(why)].into());
-            model.overlay = Some(Overlay::Page(Page { title, body, scroll: 0, work: None }));
-        }
-        Some(_) => model.say(format!("{title}: {why}")),
-    }
+    let work = match &model.overlay {
+        None => None,
+        Some(Overlay::Agents(list)) if !list.filtering => Some(WorkPage::new(path)),
+        Some(_) => return model.say(format!("{title}: {why}")),
+    };
+    let (title, body) = (title.to_owned(), vec![PageLine::from(why)].into());
+    model.overlay = Some(Overlay::Page(Page { title, body, scroll: 0, work }));
 }
 
 fn label(model: &TuiModel, path: &AgentPath) -> String {

@@ -394,3 +394,21 @@ fn a_resumed_agent_keeps_its_task_and_its_row_below_the_earlier_turn() {
     assert!(!agent.transcript.iter().any(|(_, item)| told(&item.kind)));
     assert_eq!(agent.info.prompt, "Please map the routes.");
 }
+
+#[test]
+fn a_pressed_once_is_forgotten_with_its_notice() {
+    let (mut screen, ..) = open_list();
+    screen.write("a").wait(6000).write("a");
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.notice(), "a again cancels 1 agent");
+    let typed = |screen: &TestScreen| match &screen.model.overlay {
+        Some(Overlay::Agents(list)) => list.filter.text().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    screen.wait(6000).write("d");
+    assert_eq!(typed(&screen), "d", "it begins no word either");
+    let (mut screen, ..) = open_list();
+    screen.write("aa").wait(100).write("a");
+    assert_eq!((screen.sent().len(), typed(&screen)), (1, String::new()));
+    assert!(!screen.notice().starts_with("a again"), "a third press does nothing");
+}

@@ -153,3 +153,12 @@ fn a_list_that_is_cut_counts_its_rows_and_shows_the_digits() {
     screen.key(KeyCode::Backspace);
     assert!(title(&mut screen).contains("Cancel which? › 5 "), "{}", title(&mut screen));
 }
+
+#[test]
+fn a_pressed_once_on_a_list_is_forgotten_with_its_notice_and_a_third_press_does_nothing() {
+    let (mut screen, _) = second_and_third();
+    screen.ctrl('c').write("a").wait(4000).write("a");
+    assert_eq!(screen.sent(), []);
+    screen.write("a").wait(100).write("a");
+    assert_eq!((screen.sent().len(), screen.model.composer.text()), (2, ""));
+}

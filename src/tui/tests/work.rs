@@ -3,14 +3,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crossterm::event::KeyCode;
+
 use super::overlays::{reply, styled};
 use super::pictures::picture;
 use crate::protocol::{
     AgentId, AgentPath, ChangeKind, EventKind, FileChange, MergedWork, RunEnd, ToolDetails,
     ToolUseId, WorkingTreeChanges, WorktreeInfo,
 };
+use crate::tui::agents::list::rows::ListRow;
 use crate::tui::host::HostRequest;
 use crate::tui::msg::ScreenEffect;
+use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, agent_info, finish};
 
 fn worktree() -> Box<WorktreeInfo> {
@@ -85,6 +89,56 @@ fn a_letter_acts_when_pressed_twice_and_a_word_is_typed() {
             [HostRequest::DiscardWorktree { agent, .. }] if !merges => assert_eq!(*agent, path),
             other => panic!("{keys}: {other:?}"),
         }
+    }
+}
+
+#[test]
+fn a_letter_that_was_pressed_once_is_forgotten_with_its_notice_or_with_another_key() {
+    for letter in ["m", "x"] {
+        let (mut screen, _) = opened();
+        screen.write(letter).wait(4000).write(letter);
+        assert!(asked(&mut screen).is_empty(), "{letter} 4 s later");
+        screen.key(KeyCode::PageDown).write(letter);
+        assert!(asked(&mut screen).is_empty(), "{letter} after another key");
+        screen.write("j").write(letter);
+        assert!(asked(&mut screen).is_empty(), "{letter} after a letter that scrolls");
+        screen.model.say("something else");
+        screen.wait(0).write(letter);
+        assert!(asked(&mut screen).is_empty(), "{letter} after another notice");
+        screen.wait(3999).write(letter);
+        assert_eq!(asked(&mut screen).len(), 1, "{letter} within its time");
+    }
+}
+
+#[test]
+fn the_other_letter_is_as_good_as_the_first_one() {
+    let (mut screen, path) = opened();
+    screen.write("xm");
+    assert!(screen.notice().starts_with("m again merges 1 file"), "{}", screen.notice());
+    assert!(matches!(screen.model.overlay, Some(Overlay::Page(_))));
+    screen.write("m");
+    let asks = asked(&mut screen);
+    let [HostRequest::MergeWorktree { agent, .. }] = &asks[..] else { panic!("{asks:?}") };
+    assert_eq!((agent, screen.model.composer.text()), (&path, ""));
+}
+
+#[test]
+fn after_a_merge_or_a_discard_the_list_is_open_at_the_next_work_and_more_presses_do_nothing() {
+    for letter in ["m", "x"] {
+        let (mut screen, _) = opened();
+        let next = screen.background(&AgentPath::root(), "tidy-2", "rename the helper");
+        screen.event(&next, EventKind::WorktreeEntered(worktree()));
+        screen.event(&next, finish(RunEnd::Completed, "done"));
+        screen.write(&letter.repeat(2)).wait(100).write(letter).wait(400).write(letter);
+        let chosen = match &screen.model.overlay {
+            Some(Overlay::Agents(list)) => list.selected_row(&screen.model),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(chosen, Some(ListRow::Agent(next.clone())), "{letter}");
+        assert_eq!(screen.model.composer.text(), "");
+        assert_eq!(asked(&mut screen).len(), 1);
+        screen.wait(600).write("d");
+        assert_eq!(asked(&mut screen).len(), 1, "another letter acts at once");
     }
 }
 

@@ -90,6 +90,7 @@ fn can_resume(model: &TuiModel, row: Option<&ListRow>) -> bool {
 }
 
 fn cancel_all(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    model.mark_acted('a');
     let all: Vec<AgentPath> = model.agents.alive().map(|agent| agent.path.clone()).collect();
     stop::cancel_all(model, &all, effects);
 }
@@ -152,6 +153,17 @@ pub fn selected_row(model: &TuiModel) -> Option<ListRow> {
     match &model.overlay {
         Some(Overlay::Agents(list)) => list.selected_row(model),
         _ => None,
+    }
+}
+
+/// Selects the next row of an agent that has left work, if there is another one.
+pub fn select_next_work(model: &mut TuiModel) {
+    let Some(Overlay::Agents(list)) = &model.overlay else { return };
+    let rows = list.rows(model);
+    let has_work = |row: &ListRow| row.agent(model).is_some_and(AgentState::has_work);
+    let after = (1..rows.len()).map(|step| (list.selected + step) % rows.len());
+    if let Some(next) = after.into_iter().find(|at| has_work(&rows[*at])) {
+        change(model, |list| list.selected = next);
     }
 }
 

@@ -62,7 +62,10 @@ pub fn press(
     let (count, agent_action) = (which.rows.len(), which.action);
     let confirmed = std::mem::take(&mut which.confirms);
     match (plain_char(key), action) {
-        (Some('a'), _) if confirmed => apply_to_all(model, agent_action, effects),
+        (Some('a'), _) if confirmed => {
+            model.mark_acted('a');
+            apply_to_all(model, agent_action, effects);
+        }
         // A word typed by mistake acts on nobody.
         (Some('a'), _) => {
             which.confirms = true;
