@@ -155,6 +155,17 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
     if is_pressed_again(model, key) {
         return;
     }
+    let notice = model.notice.clone();
+    let covered = model.overlay.is_some();
+    press_one(model, keys, key, effects);
+    // What the notice said was about the screen before.
+    if !covered && model.overlay.is_some() && model.notice == notice {
+        model.notice = None;
+    }
+}
+
+/// Handles a key that counts.
+fn press_one(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<ScreenEffect>) {
     let which = interrupt_key(key);
     // A user who does something else in between does not mean to quit.
     let eof = model.keymap.action(KeyContext::Prompt, key) == Some(Action::DeleteOrQuit);
@@ -167,13 +178,7 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
         }
         return;
     }
-    let notice = model.notice.clone();
-    let covered = model.overlay.is_some();
     press_in_focus(model, keys, key, effects);
-    // What the notice said was about the screen before.
-    if !covered && model.overlay.is_some() && model.notice == notice {
-        model.notice = None;
-    }
 }
 
 /// Whether a key is another press of the letter that has just acted: on what is open now, it would do

@@ -162,3 +162,12 @@ fn a_pressed_once_on_a_list_is_forgotten_with_its_notice_and_a_third_press_does_
     screen.write("a").wait(100).write("a");
     assert_eq!((screen.sent().len(), screen.model.composer.text()), (2, ""));
 }
+
+#[test]
+fn the_keys_of_a_list_that_opens_are_on_the_screen_straight_after_a_cancel() {
+    let (mut screen, _) = second_and_third();
+    screen.agent(&root(), "explore-4", "one");
+    screen.ctrl('c').write("2").wait(400).ctrl('c');
+    let shown = super::pictures::picture(&mut screen, 80, 24);
+    assert!(shown.contains("↑↓ Enter picks"), "{shown}");
+}
