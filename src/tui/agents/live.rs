@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{RunEnd, ToolUseId};
+use crate::protocol::{NoticeLevel, RunEnd, ToolUseId};
 use crate::tui::agents::result::result_line;
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis, state_style};
 use crate::tui::agents::{AgentState, RunPhase};
@@ -78,6 +78,12 @@ impl<'a> LiveItems<'a> {
                 let words = truncate(&words, usize::from(room)).into_owned();
                 let line = Line::styled(words, self.painter.theme.dim);
                 Some(Some(line).filter(|_| !rest.is_empty()).into_iter().collect())
+            }
+            // Such as the path of a worktree.
+            ItemKind::Notice { level: NoticeLevel::Info, text } if self.tail.is_some() => {
+                let words = format!("  {}", one_line(text));
+                let words = truncate(&words, usize::from(room)).into_owned();
+                Some(vec![Line::styled(words, self.painter.theme.dim)])
             }
             // Their own panes are below, and the live line counts them.
             ItemKind::Tools(calls) if self.tail.is_some() && self.has_panes(calls) => {

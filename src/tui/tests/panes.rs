@@ -9,7 +9,7 @@ use ratatui::style::Modifier;
 
 use crate::protocol::MotionMode;
 use crate::protocol::{
-    AgentId, AgentInfo, AgentPath, EventKind, Failure, ResultBlock, RunEnd, ToolUseId,
+    AgentId, AgentInfo, AgentPath, EventKind, Failure, NoticeLevel, ResultBlock, RunEnd, ToolUseId,
 };
 use crate::tui::msg::Msg;
 use crate::tui::testing::{TestScreen, agent_info, finish};
@@ -593,4 +593,21 @@ fn many_agents_leave_the_end_of_a_turn_on_the_screen() {
     assert!(shown.contains("… +80 agents, done · /agents"), "{shown}");
     let row = shown.lines().find(|line| line.contains(" 71 look"));
     assert!(row.is_some(), "{shown}");
+}
+
+#[test]
+fn a_note_in_a_pane_takes_one_line_and_a_warning_all_that_it_needs() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let path = screen.agent(&root(), "tidy-1", "round the discount");
+    let place = "/home/user/.local/share/caliban/worktrees/tidy-1-281ce1dd/".repeat(3);
+    for (level, word) in [(NoticeLevel::Info, "note"), (NoticeLevel::Warning, "warning")] {
+        let text = format!("{word} {place} end-of-{word}");
+        screen.event(&path, EventKind::Notice { level, text });
+    }
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("note /home") && !shown.contains("end-of-note"), "{shown}");
+    assert!(shown.contains("end-of-warning"), "{shown}");
+    screen.key(KeyCode::Tab).enter();
+    assert!(picture(&mut screen, 120, 40).contains("end-of-note"));
 }
