@@ -112,7 +112,7 @@ pub async fn run(mut io: TuiIo, host: Arc<dyn ScreenHost>) -> Result<ScreenExit,
     let (mouse, lines) = (io.settings.mouse, io.settings.screen_reader);
     let options = GuardOptions { mouse, log: io.log.clone(), lines, links };
     let mut guard = TerminalGuard::enter(&options)?;
-    let mut exit = run_on(io, host, themes, &mut guard, keyboard).await?;
+    let mut exit = Box::pin(run_on(io, host, themes, &mut guard, keyboard)).await?;
     if guard.leave().is_err() {
         // A terminal that does not read must not hold up the end.
         exit.summary.clear();
