@@ -577,25 +577,6 @@ fn the_end_that_differs_is_among_those_that_are_shown() {
 }
 
 #[test]
-fn many_agents_leave_the_end_of_a_turn_on_the_screen() {
-    let mut screen = TestScreen::new();
-    screen.prompt("go");
-    let paths: Vec<_> = (1..=100)
-        .map(|number| screen.agent(&root(), &format!("explore-{number}"), "look"))
-        .collect();
-    for (at, path) in paths.iter().enumerate() {
-        let failed = RunEnd::Failed { failure: Failure::RateLimit, message: String::new() };
-        screen.event(path, finish(if at == 70 { failed } else { RunEnd::Completed }, ""));
-    }
-    screen.says(&root(), "All are back.").main(finish(RunEnd::Completed, ""));
-    let shown = picture(&mut screen, 120, 40);
-    assert!(shown.contains("All are back.") && shown.contains("done in"), "{shown}");
-    assert!(shown.contains("… +80 agents, done · /agents"), "{shown}");
-    let row = shown.lines().find(|line| line.contains(" 71 look"));
-    assert!(row.is_some(), "{shown}");
-}
-
-#[test]
 fn a_note_in_a_pane_takes_one_line_and_a_warning_all_that_it_needs() {
     let mut screen = TestScreen::new();
     screen.prompt("go");
