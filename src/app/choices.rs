@@ -61,7 +61,7 @@ pub(crate) struct ChoiceStore {
     file: PathBuf,
     /// The project's root.
     project: String,
-    /// The choices that do not count here, each with the place that sets its key.
+    /// The keys that something else sets, each with the place: choices of them are not kept.
     fixed: Vec<(&'static str, Origin)>,
     /// The choices to write, in the order in which they were made.
     queue: Arc<Mutex<VecDeque<KeptChoice>>>,
@@ -84,12 +84,15 @@ impl ChoiceStore {
         let keys =
             ["tui.theme", "model.name", "model.provider", "model.effort", "permissions.mode"];
         let origin = |key| (key, setup.loaded.origins.get(key).clone());
-        let lasts = |origin: &Origin| matches!(origin, Origin::File { .. } | Origin::Env { .. });
         Some(Self {
             file: setup.dirs.state.join("choices.json"),
             project: setup.loaded.project.root().to_str()?.to_owned(),
             queue: Arc::default(),
-            fixed: keys.map(origin).into_iter().filter(|(_, origin)| lasts(origin)).collect(),
+            fixed: keys
+                .map(origin)
+                .into_iter()
+                .filter(|(_, origin)| *origin != Origin::BuiltIn)
+                .collect(),
         })
     }
 
@@ -107,7 +110,8 @@ impl ChoiceStore {
         Choices { theme: stored.theme, project, file: self.file.clone(), problem }
     }
 
-    /// Takes a choice to write. If a file or variable sets its key anyway, returns the place instead.
+    /// Takes a choice to write. If something else sets its key, returns the place and what that means
+    /// instead.
     pub fn take(&self, choice: &KeptChoice) -> Option<String> {
         let keys: &[&str] = match choice {
             KeptChoice::Theme(_) => &["tui.theme"],
@@ -116,7 +120,10 @@ impl ChoiceStore {
             KeptChoice::Plan(_) => &["permissions.mode"],
         };
         if let Some((_, place)) = self.fixed.iter().find(|(key, _)| keys.contains(key)) {
-            return Some(place.to_string());
+            return Some(match place {
+                Origin::Flag { name } => format!("{name} is given for it alone"),
+                place => format!("{place} sets it for later ones"),
+            });
         }
         self.queue.lock().push_back(choice.clone());
         None

@@ -12,13 +12,19 @@ pub fn keep_theme(name: &str, effects: &mut Vec<ScreenEffect>) {
     effects.push(keep(KeptChoice::Theme(name.to_owned())));
 }
 
-/// Keeps the model and effort in force if that is the user's choice.
-pub fn model_changed(model: &TuiModel, cause: ModelCause, effects: &mut Vec<ScreenEffect>) {
+/// Keeps the model in force if that is the user's choice, and the effort if that or a chosen model has
+/// changed it.
+pub fn model_changed(
+    model: &TuiModel,
+    cause: ModelCause,
+    new_effort: bool,
+    effects: &mut Vec<ScreenEffect>,
+) {
     let session = &model.session;
     if let (ModelCause::Model, Some(provider)) = (cause, session.provider.clone()) {
         effects.push(keep(KeptChoice::Model { provider, name: session.model.clone() }));
     }
-    if cause != ModelCause::Program {
+    if cause == ModelCause::Effort || (cause == ModelCause::Model && new_effort) {
         effects.push(keep(KeptChoice::Effort(session.effort.clone())));
     }
 }
@@ -31,7 +37,7 @@ pub fn refresh(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     }
 }
 
-/// Says where a choice does not last, or why it could not be kept.
+/// Says that a theme is kept, why a choice is only for this session, or why it could not be kept.
 pub fn kept(model: &mut TuiModel, choice: &KeptChoice, result: Result<Option<String>, String>) {
     let what = match choice {
         KeptChoice::Theme(name) => format!("theme {name}"),
@@ -44,10 +50,13 @@ pub fn kept(model: &mut TuiModel, choice: &KeptChoice, result: Result<Option<Str
         KeptChoice::Plan(true) => "plan mode".to_owned(),
     };
     let (level, text) = match result {
-        Ok(None) => return,
-        Ok(Some(place)) => {
-            (NoticeLevel::Info, format!("{what} for this session · {place} sets it for later ones"))
+        Ok(None) => {
+            if matches!(choice, KeptChoice::Theme(_)) {
+                model.say(format!("{what}, for later sessions too"));
+            }
+            return;
         }
+        Ok(Some(why)) => (NoticeLevel::Info, format!("{what} for this session · {why}")),
         Err(why) => (NoticeLevel::Warning, format!("{what} for this session only: {why}")),
     };
     model.main.push(ItemKind::Notice { level, text });

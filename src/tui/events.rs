@@ -156,11 +156,12 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
         } => {
             effort_changed(model, &name, effort, efforts);
             model_changed(model, provider, name, context_window);
-            choices::model_changed(model, cause, effects);
+            choices::model_changed(model, cause, is_new, effects);
         }
         EventKind::ShellOutput { text } => model.main.shell_output(&text),
         EventKind::ShellFinished { line, text, status } => {
             model.shell = None;
+            let is_new = model.session.effort != effort;
             model.main.shell_finished(line, &text, status);
         }
         EventKind::Notice { level, text } => notice(model, level, text),

@@ -88,7 +88,7 @@ pub enum HostRequest {
     Export { session: SessionId, path: String, result: Result<PathBuf, String> },
     /// A prompt to keep in the history.
     Remember(String),
-    /// A choice that later sessions begin with; or else the place that sets another one for them.
+    /// A choice that later sessions begin with, or why it is only for this one: another place sets it.
     Keep { choice: KeptChoice, result: Result<Option<String>, String> },
     /// A text of which the user's command notifies, and how that went.
     Notify { text: String, result: Result<(), String> },

@@ -9,7 +9,7 @@ use crate::protocol::printable_path;
 use crate::tui::composer::paste::{self, PASTE_TOO_LARGE};
 use crate::tui::composer::{as_prompt, draft, update as prompt};
 use crate::tui::first_run::update as first_run;
-use crate::tui::host::HostRequest;
+use crate::tui::host::{HostRequest, KeptChoice};
 use crate::tui::interrupt::{interrupt_key, update as interrupt};
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 use crate::tui::model::{ACTED_TIME, DrawUrgency, InterruptKey, Metrics, NoticeCause, TuiModel};
@@ -306,6 +306,7 @@ fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
     match answered {
         HostRequest::Remember(_) | HostRequest::StatusLine { .. } => false,
         HostRequest::SessionGrowth { events, .. } => events.is_some(),
+        HostRequest::Keep { choice: KeptChoice::Theme(_), .. } => true,
         HostRequest::Keep { result, .. } => *result != Ok(None),
         HostRequest::Notify { result, .. } => result.is_err(),
         HostRequest::Branch(branch) => *branch != model.session.branch,

@@ -119,9 +119,9 @@ fn apply_choice(model: &mut TuiModel, choice: PickerChoice, effects: &mut Vec<Sc
     }
 }
 
-/// Takes a theme, for later sessions too.
+/// Takes a theme. Once it is kept, a notice says so.
 pub fn choose_theme(model: &mut TuiModel, name: String, effects: &mut Vec<ScreenEffect>) {
-    model.say(format!("theme {name}, for later sessions too"));
+    model.say(format!("theme {name}"));
     choices::keep_theme(&name, effects);
     model.settings.theme = name;
 }

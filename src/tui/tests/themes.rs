@@ -55,12 +55,15 @@ fn the_list_previews_enter_keeps_and_esc_goes_back() {
     assert_eq!(accent(&screen, &mut view), accent_of("contrast-dark"));
     screen.enter();
     assert_eq!(accent(&screen, &mut view), accent_of("contrast-dark"));
-    assert_eq!(screen.notice(), "theme contrast, for later sessions too");
+    assert_eq!(screen.notice(), "theme contrast");
     let (choice, result) = (KeptChoice::Theme("contrast".to_owned()), Ok(None));
     let kept = ScreenEffect::Ask(HostRequest::Keep { choice: choice.clone(), result });
     assert!(screen.effects.contains(&kept), "{:?}", screen.effects);
+    let answered = HostRequest::Keep { choice: choice.clone(), result: Ok(None) };
+    screen.send(Msg::Host { answered, at: screen.model.now });
+    assert_eq!(screen.notice(), "theme contrast, for later sessions too");
     for (result, line) in [
-        (Ok(Some("config.toml:3".to_owned())), " · config.toml:3 sets it for later ones"),
+        (Ok(Some("the reason".to_owned())), " · the reason"),
         (Err("cannot write x".to_owned()), " only: cannot write x"),
     ] {
         let answered = HostRequest::Keep { choice: choice.clone(), result };

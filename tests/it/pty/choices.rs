@@ -78,16 +78,49 @@ async fn options_and_files_take_precedence_and_the_screen_says_so() {
     let screen = start(&scene, args);
     let shown = screen.wait_for("claude-haiku-5-5");
     assert!(shown.contains(" default · "), "{shown}");
-    quit(screen);
     let before = stored(&scene);
+    send(&screen, "/model claude-sonnet-5");
+    screen.wait_for("model claude-sonnet-5 for this session · --model is given for it alone");
+    screen.keys(SHIFT_TAB);
+    screen.wait_for("mode: acceptEdits");
+    screen.keys(SHIFT_TAB);
+    screen.wait_for("plan mode for this session · --permission-mode is given for it alone");
+    quit(screen);
+    assert_eq!(stored(&scene), before);
     scene.world.config("[model]\nname = \"claude-sonnet-5\"\n");
-    let screen = start(&scene, NOTHING);
+    let screen = start(&scene, ["--theme", "dark"]);
     screen.wait_for("claude-sonnet-5");
     send(&screen, "/model claude-haiku-5-5");
     screen.wait_for("model claude-haiku-5-5 for this session");
     screen.wait_for("config.toml:2 sets it");
+    send(&screen, "/theme light");
+    let shown = screen.wait_for("theme light for this session · --theme is given for it alone");
+    assert!(!shown.contains("for later sessions too"), "{shown}");
     quit(screen);
     assert_eq!(stored(&scene), before);
+}
+
+#[tokio::test]
+async fn a_model_that_is_chosen_says_nothing_about_an_effort_that_nobody_chose() {
+    let scene = Scene::new();
+    scene.world.config("[model]\nname = \"claude-sonnet-5\"\neffort = \"low\"\n");
+    let screen = start(&scene, NOTHING);
+    screen.wait_for("claude-sonnet-5");
+    send(&screen, "/model claude-opus-5-5");
+    screen.wait_for("model claude-opus-5-5 for this session");
+    send(&screen, "/effort high");
+    let shown = screen.wait_for("effort high for this session");
+    assert!(!shown.contains("effort low"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_session_that_is_not_stored_keeps_choices_all_the_same() {
+    let scene = Scene::new();
+    let screen = start(&scene, ["--no-session"]);
+    send(&screen, "/effort low");
+    screen.wait_for("effort: low, from the next request on");
+    quit(screen);
+    assert!(stored(&scene).contains("\"low\""), "{}", stored(&scene));
 }
 
 #[tokio::test]
