@@ -10,7 +10,7 @@ use super::setup::Setup;
 use crate::command::sessions::days_ago;
 use crate::config::Origin;
 use crate::protocol::{byte_size, count};
-use crate::session::SessionStore;
+use crate::session::{PruneMode, SessionStore};
 
 /// The time between two searches for such sessions.
 const PAUSE: Duration = Duration::from_secs(24 * 3600);
@@ -46,9 +46,14 @@ impl Retention {
         if let Err(error) = File::create(&self.stamp) {
             tracing::warn!(%error, "the time of this search for old sessions is not kept");
         }
-        let report = self.store.prune(days_ago(Timestamp::now(), self.keep_days), false);
+        let report = self
+            .store
+            .prune(days_ago(Timestamp::now(), self.keep_days), PruneMode::WithoutWorktrees);
         for session in &report.removed {
             tracing::info!(id = %session.id, last = %session.last, "an unused session was removed");
+        }
+        for session in &report.with_worktrees {
+            tracing::info!(id = %session.id, "an unused session stays: its agents left worktrees");
         }
         report.failed.iter().for_each(|why| tracing::warn!("{why}"));
         let bytes = report.removed.iter().map(|session| session.bytes).sum();

@@ -14,7 +14,7 @@ use crate::protocol::{
     byte_size, call_subject, count, printable, printable_line, printable_path,
 };
 use crate::session::{
-    AgentCallResult, AgentSummary, IdMatch, PruneReport, SessionStore, SessionSummary,
+    AgentCallResult, AgentSummary, IdMatch, PruneMode, PruneReport, SessionStore, SessionSummary,
 };
 use crate::subagent::call_result;
 
@@ -33,7 +33,8 @@ pub fn sessions(action: &SessionsAction, store: &SessionStore, keep_days: u32) -
         SessionsAction::Rm { id } => remove(id, store),
         SessionsAction::Prune { older_than, dry_run } => {
             let days = older_than.unwrap_or(keep_days);
-            let report = store.prune(days_ago(Timestamp::now(), days), *dry_run);
+            let mode = if *dry_run { PruneMode::DryRun } else { PruneMode::All };
+            let report = store.prune(days_ago(Timestamp::now(), days), mode);
             return prune_report(&report, days, *dry_run);
         }
     };

@@ -23,6 +23,6 @@ pub use parallel::read_each;
 pub use record::{AgentHeader, Record, SessionHeader, VERSION};
 pub use repair::{AgentCallResult, EndAsResult};
 pub use store::find::{FindError, IdMatch};
-pub use store::prune::{PruneReport, PrunedSession};
+pub use store::prune::{PruneMode, PruneReport, PrunedSession};
 pub use store::{LostReport, NewSession, OpenAgent, OpenSession, SessionStore, StoreError};
 pub use transcript::{Transcript, Warning};

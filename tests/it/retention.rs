@@ -91,3 +91,29 @@ async fn the_screen_removes_them_where_the_users_file_says_so() {
     screen.wait_for("removed 1 session unused for 90 days");
     assert!(!old.exists());
 }
+
+#[tokio::test]
+async fn the_screen_keeps_a_session_whose_agent_left_a_worktree() {
+    let scene = Scene::new();
+    let old = old_session(&scene).await;
+    let kept = scene.world.root().join("left");
+    fs::create_dir(&kept).unwrap();
+    let checkout = serde_json::json!({ "path": kept, "branch": "b", "start": "0" });
+    let record = serde_json::json!({ "type": "worktree", "n": 1, "checkout": checkout });
+    let agents = fs::read_dir(old.join("agents")).unwrap().map(|entry| entry.unwrap().path());
+    let file = agents.filter(|file| file.extension().is_some_and(|it| it == "jsonl")).next();
+    let file = file.unwrap();
+    let text = fs::read_to_string(&file).unwrap();
+    let (head, rest) = text.split_once('\n').unwrap();
+    fs::write(&file, format!("{head}\n{record}\n{rest}")).unwrap();
+    let gone = old_session(&scene).await;
+    age(&old);
+    scene.world.config("[session]\nkeep_days = 90\n");
+    let screen = Screen::start(&scene.world, [PARENT; 0], 100, 30);
+    screen.wait_for("removed 1 session unused for 90 days");
+    assert!(old.exists() && !gone.exists());
+    drop(screen);
+    let removed = prune(&scene, &[]).await;
+    assert!(removed.contains("/left of an agent stays: it may hold work."), "{removed}");
+    assert!(!old.exists());
+}

@@ -15,6 +15,16 @@ use crate::protocol::SessionId;
 /// How the name of a folder begins that is being removed. No session has such a name.
 const REMOVED: &str = ".removed-";
 
+/// The sessions to remove of those that were last used before some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PruneMode {
+    /// None: only says which they are.
+    DryRun,
+    All,
+    /// Those whose agents have left no worktree, which may hold work that nobody else names.
+    WithoutWorktrees,
+}
+
 /// The outcome of removing the sessions that were last used before some time.
 #[derive(Clone, Debug, Default)]
 pub struct PruneReport {
@@ -22,11 +32,13 @@ pub struct PruneReport {
     pub removed: Vec<PrunedSession>,
     /// How many such sessions are open in a process, and stay.
     pub in_use: usize,
+    /// Those that stay because of the worktrees of their agents.
+    pub with_worktrees: Vec<PrunedSession>,
     /// Why others stay, one line each.
     pub failed: Vec<String>,
 }
 
-/// A session that is gone.
+/// An old session.
 #[derive(Clone, Debug)]
 pub struct PrunedSession {
     pub id: SessionId,
@@ -40,15 +52,19 @@ pub struct PrunedSession {
 }
 
 impl SessionStore {
-    /// Removes the sessions that were last used before `before`, but none that is open. With
-    /// `dry_run`, only says which.
-    pub fn prune(&self, before: Timestamp, dry_run: bool) -> PruneReport {
+    /// Removes sessions that were last used before `before`, but none that is open.
+    pub fn prune(&self, before: Timestamp, mode: PruneMode) -> PruneReport {
+        let dry_run = mode == PruneMode::DryRun;
         if !dry_run {
             self.finish_removals();
         }
         let mut report = PruneReport::default();
         for id in self.ids() {
             let Some(found) = self.unused_since(id, before) else { continue };
+            if mode == PruneMode::WithoutWorktrees && !found.worktrees.is_empty() {
+                report.with_worktrees.push(found);
+                continue;
+            }
             let locked = writer::lock_existing(&transcript_file(&self.dir(id)));
             match locked.and_then(|lock| if dry_run { Ok(()) } else { self.discard(id, &lock) }) {
                 Ok(()) => report.removed.push(found),

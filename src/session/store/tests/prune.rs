@@ -4,6 +4,7 @@ use jiff::ToSpan;
 
 use super::*;
 use crate::protocol::WorktreeInfo;
+use crate::session::PruneMode;
 
 fn in_an_hour() -> Timestamp {
     Timestamp::now() + 1.hour()
@@ -21,12 +22,12 @@ async fn only_sessions_that_are_old_and_closed_go() {
     let (closed, journal) = stored(&fixture).await;
     drop(journal);
     let (open, _journal) = stored(&fixture).await;
-    let early = fixture.store.prune(Timestamp::now() - 1.hour(), false);
+    let early = fixture.store.prune(Timestamp::now() - 1.hour(), PruneMode::All);
     assert!(early.removed.is_empty() && early.in_use == 0, "{early:?}");
-    let planned = fixture.store.prune(in_an_hour(), true);
+    let planned = fixture.store.prune(in_an_hour(), PruneMode::DryRun);
     assert_eq!(planned.removed.len(), 1);
     assert!(fixture.file(closed).exists());
-    let report = fixture.store.prune(in_an_hour(), false);
+    let report = fixture.store.prune(in_an_hour(), PruneMode::All);
     let [gone] = &report.removed[..] else { panic!("{report:?}") };
     assert_eq!((gone.id, &*gone.title, report.in_use), (closed, "PROMPT-1", 1));
     assert!(gone.bytes > 100, "{gone:?}");
@@ -45,7 +46,7 @@ async fn worktrees_that_are_there_are_named_and_stay() {
     }
     journal.append(&Message::user_text("PROMPT-2"), None).await.unwrap();
     drop(journal);
-    let report = fixture.store.prune(in_an_hour(), false);
+    let report = fixture.store.prune(in_an_hour(), PruneMode::All);
     assert_eq!(report.removed[0].worktrees, std::slice::from_ref(&tree));
     assert!(tree.is_dir());
 }
@@ -58,6 +59,6 @@ async fn a_removal_that_was_cut_off_is_finished_by_the_next_one() {
     let half = fixture.store.root.join(format!(".removed-{id}"));
     fs::rename(fixture.store.dir(id), &half).unwrap();
     assert!(fixture.store.list().is_empty());
-    assert_eq!(fixture.store.prune(Timestamp::now() - 1.hour(), false).removed.len(), 0);
+    assert_eq!(fixture.store.prune(Timestamp::now() - 1.hour(), PruneMode::All).removed.len(), 0);
     assert!(!half.exists());
 }
