@@ -220,6 +220,7 @@ impl LocalHost {
                 end: SessionEnd::default(),
             };
             listed.into_iter().map(choice).collect()
+                open: store.check_unused(session.id).is_err(),
         };
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
     }

@@ -182,6 +182,8 @@ pub struct SessionChoice {
     /// The git branch at its beginning.
     pub branch: Option<String>,
     /// How it ended, once that is known.
+    /// Whether a program has it open.
+    pub open: bool,
     pub end: SessionEnd,
 }
 

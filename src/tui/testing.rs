@@ -61,6 +61,7 @@ pub fn session_choice(id: SessionId, title: &str) -> SessionChoice {
         folder: "/code/shop".into(),
         elsewhere: false,
         branch: None,
+        open: false,
         end: SessionEnd::default(),
     }
 }

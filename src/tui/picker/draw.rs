@@ -12,7 +12,7 @@ use crate::tui::model::TuiModel;
 use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, cut_spans, put_all, spans_width, two_ends};
 use crate::tui::picker::preview::Preview;
-use crate::tui::picker::rows::PickerRow;
+use crate::tui::picker::rows::{PickerChoice, PickerRow};
 use crate::tui::picker::{HistorySearch, Picker, PickerRows};
 use crate::tui::popup::{self, DrawnList, PopupTitle, draw_rows};
 use crate::tui::text::{
@@ -34,6 +34,11 @@ const PREVIEW_GAP: u16 = 3;
 
 /// Minimum width of a row with figures at its end, in cells.
 const MIN_FIGURES_WIDTH: usize = 30;
+
+/// The most cells that a row gives to the branch of a session where its prompt is long, and the least
+/// that it keeps for the prompt.
+const MAX_BRANCH_WIDTH: usize = 24;
+const MIN_PROMPT_WIDTH: usize = 24;
 
 /// Minimum width of the rows, in cells.
 const MIN_WIDTH: usize = 36;
@@ -175,7 +180,20 @@ struct Columns {
 struct KindColumns {
     lead: usize,
     label: usize,
+    detail: usize,
     figures: Vec<usize>,
+}
+
+impl KindColumns {
+    /// The cells of the labels of sessions where `room` is left for them and the branches, and whether
+    /// there is room for the branches.
+    fn prompt(&self, room: usize) -> (usize, bool) {
+        let left = room.saturating_sub(self.detail.min(MAX_BRANCH_WIDTH) + GAP);
+        match left >= self.label.min(MIN_PROMPT_WIDTH) {
+            true => (self.label.min(left), true),
+            false => (room, false),
+        }
+    }
 }
 
 impl Columns {
@@ -195,14 +213,14 @@ impl Columns {
             let columns = KindColumns {
                 lead: column_width(of().map(|row| &*row.lead), 28),
                 label: column_width(of().map(|row| &*row.label), most),
+                detail: of().map(|row| width(&row.detail)).max().unwrap_or(0),
                 figures: (0..count).map(|at| figure(at).unwrap_or(0)).collect(),
             };
             let gap = |cells: usize| if cells > 0 { cells + GAP } else { 0 };
             let figures: usize = columns.figures.iter().map(|cells| gap(*cells)).sum();
             // `two_ends` leaves a blank before them.
             let figures = figures + usize::from(figures > 0);
-            let detail = of().map(|row| width(&row.detail)).max().unwrap_or(0);
-            cells = cells.max(gap(columns.lead) + columns.label + gap(detail) + figures);
+            cells = cells.max(gap(columns.lead) + columns.label + gap(columns.detail) + figures);
             kinds.push((section, columns));
         }
         Self { kinds, cells }
@@ -229,13 +247,6 @@ impl Columns {
             true => filter.name_spans(&row.label, theme.text, hit(theme.text)),
             false => filter.rest_spans(&row.label, theme.text, hit(theme.text)),
         };
-        if !row.detail.is_empty() {
-            cut_spans(&mut label, columns.label);
-            let blanks = columns.label.saturating_sub(spans_width(&label)) + GAP;
-            label.push(Span::raw(" ".repeat(blanks)));
-            label.extend(filter.rest_spans(&row.detail, theme.dim, hit(theme.dim)));
-        }
-        left.extend(label);
         let has_room = room >= MIN_FIGURES_WIDTH;
         let figures = columns.figures.iter().enumerate();
         let figures = figures.filter(|(_, cells)| **cells > 0 && has_room);
@@ -243,7 +254,21 @@ impl Columns {
             let text = row.figures.get(at).map(String::as_str).unwrap_or_default();
             Span::styled(format!("{}{text}", padded("", GAP + cells - width(text))), theme.dim)
         });
-        two_ends(left, figures.collect(), room, None)
+        let figures: Vec<Span<'static>> = figures.collect();
+        let before = spans_width(&left) + spans_width(&figures);
+        let free = room.saturating_sub(before + usize::from(!figures.is_empty()));
+        let (cells, is_shown) = match row.choice {
+            PickerChoice::Session(_) => columns.prompt(free),
+            _ => (columns.label, true),
+        };
+        if !row.detail.is_empty() && is_shown {
+            cut_spans(&mut label, cells);
+            let blanks = cells.saturating_sub(spans_width(&label)) + GAP;
+            label.push(Span::raw(" ".repeat(blanks)));
+            label.extend(filter.rest_spans(&row.detail, theme.dim, hit(theme.dim)));
+        }
+        left.extend(label);
+        two_ends(left, figures, room, None)
     }
 }
 

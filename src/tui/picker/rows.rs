@@ -172,6 +172,7 @@ fn session_row(session: &SessionChoice, everywhere: bool) -> PickerRow {
         0 => String::new(),
         agents => count(agents, "agent"),
     };
+    let open = if session.open { "open" } else { "" };
     let cost = session.end.cost.map(money).unwrap_or_default();
     let folder = session.folder.file_name().unwrap_or(session.folder.as_os_str());
     let lead = match everywhere {
@@ -182,7 +183,7 @@ fn session_row(session: &SessionChoice, everywhere: bool) -> PickerRow {
     let choice = PickerChoice::Session(session.id);
     PickerRow {
         lead,
-        figures: vec![agents, cost],
+        figures: vec![open.to_owned(), agents, cost],
         ..PickerRow::new(&session.title, branch, choice)
     }
 }

@@ -144,7 +144,7 @@ pub fn choose(model: &mut TuiModel, id: SessionId, effects: &mut Vec<ScreenEffec
     };
     let command = format!("cd {} && caliban --resume {id}", shell_path(&session.folder));
     let text = format!(
-        "That session works in {}. To resume it there (copied): {command}",
+        "That session works in {}. To resume it there (copied):\n{command}",
         printable_path(&session.folder)
     );
     model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });

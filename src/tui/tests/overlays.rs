@@ -164,6 +164,7 @@ fn the_sessions_show_age_agents_cost_and_the_last_answer() {
         folder: PathBuf::from("/code/shop"),
         elsewhere: false,
         branch: None,
+        open: false,
         end: SessionEnd { cost: usd.map(Cost::known), answer: answer.to_owned() },
     };
     let answer = "**Login reads the session twice.** I removed the second read:\n\n\

@@ -21,6 +21,7 @@ fn stored(title: &str, folder: &str, branch: Option<&str>) -> SessionChoice {
         folder: PathBuf::from(folder),
         elsewhere: folder != "/code/shop",
         branch: branch.map(str::to_owned),
+        open: false,
         end: SessionEnd::default(),
     }
 }
@@ -92,7 +93,9 @@ fn a_key_lists_the_sessions_of_all_directories_and_one_of_another_is_resumed_the
     screen.effects.clear();
     screen.enter();
     let command = format!("cd '/work/my site' && caliban --resume {}", other.id);
-    assert_eq!(screen.effects, [ScreenEffect::Copy(command)]);
+    assert_eq!(screen.effects, [ScreenEffect::Copy(command.clone())]);
+    let shown = picture(&mut screen, 100, 24);
+    assert!(shown.contains(&command), "the command is cut: {shown}");
     let shown = picture(&mut screen, 160, 24);
     assert!(shown.contains("That session works in /work/my site"), "{shown}");
 }
@@ -117,4 +120,26 @@ fn the_first_sessions_keep_their_ends_when_the_rest_follows() {
     screen.key(KeyCode::Down);
     let shown = picture(&mut screen, 120, 24);
     assert!(shown.contains("ANSWER-1"), "{shown}");
+}
+
+#[test]
+fn a_long_prompt_leaves_the_branch_its_column_or_takes_all_of_it() {
+    for (width, is_shown) in [(60, false), (80, true), (100, true), (120, true)] {
+        let mut screen = talked();
+        let long =
+            "Find out why login is slow, fix it, and write down what you have found ".repeat(3);
+        let sessions = vec![
+            stored(&long, "/code/shop", Some("fix/login")),
+            stored("short", "/code/shop", Some("main")),
+        ];
+        let request = HostRequest::Sessions { everywhere: false, most: None, sessions };
+        reply(screen.write("/resume").enter(), request);
+        let shown = picture(&mut screen, width, 24);
+        let row = |words: &str| shown.lines().find(|line| line.contains(words)).unwrap();
+        let (first, second) = (row("Find out why login"), row("short"));
+        assert!(first.contains("…  ") && first.contains("2 agents"), "{shown}");
+        assert_eq!(first.contains("fix/login"), is_shown, "{width}: {shown}");
+        assert_eq!(second.contains("main"), is_shown, "{width}: {shown}");
+        assert_eq!(first.matches('…').count(), 1, "{width}: {shown}");
+    }
 }
