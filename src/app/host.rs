@@ -144,6 +144,9 @@ pub(super) struct LocalHost {
     pub closing: CancellationToken,
 }
 
+/// The answer to `/export` while nothing is stored.
+const NOTHING_TO_EXPORT: &str = "nothing to export yet: it is stored with its first prompt";
+
 impl LocalHost {
     async fn files(&self, query: &str) -> Vec<String> {
         let (cwd, query) = (self.cwd.clone(), query.to_owned());
@@ -320,6 +323,9 @@ impl LocalHost {
         tokio::task::spawn_blocking(write).await.map_err(|error| error.to_string())?
     }
 
+            if !store.transcript(session).exists() {
+                return Err(NOTHING_TO_EXPORT.to_owned());
+            }
     async fn session_name(&self, session: SessionId) -> Option<String> {
         let store = self.store.clone();
         tokio::task::spawn_blocking(move || store.name(session)).await.ok()?

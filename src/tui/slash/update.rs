@@ -253,6 +253,9 @@ fn stored_session(model: &mut TuiModel, nothing_yet: &str) -> Option<SessionId> 
 /// Names the session. Without a name, puts the command with the present one into the prompt.
 fn rename(model: &mut TuiModel, argument: &str, effects: &mut Vec<ScreenEffect>) {
     let Some(session) = stored_session(model, NOTHING_TO_NAME) else { return };
+    if model.session.read_only {
+        return model.say("the session is open in another caliban: name it there");
+    }
     if argument.is_empty() {
         let name = model.session.name.clone();
         model.composer.replace(&format!("/rename {}", name.as_deref().unwrap_or_default()));
