@@ -118,6 +118,8 @@ pub enum Command {
     /// Continue in a copy of the session. Answered by `SessionOpened`.
     Fork,
     /// Run a shell command as the user, not as an agent; the next prompt carries its output.
+    /// Keep a line for the user in the session, which shows it already.
+    Note { text: String },
     Shell { line: String },
     /// Kill the running `Shell` command.
     CancelShell,

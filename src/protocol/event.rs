@@ -103,6 +103,10 @@ pub enum EventKind {
     Aside {
         text: String,
     },
+    /// A line for the user that the session keeps (main agent only).
+    Note {
+        text: String,
+    },
     /// A prompt waits in this agent's queue.
     PromptQueued {
         id: PromptId,

@@ -41,6 +41,11 @@ pub trait Journal: Send + Sync {
     /// Records the worktree that the agent works in from here on; written together with the next record.
     async fn works_in(&self, checkout: &WorktreeInfo);
 
+    /// Writes a line for the user, if anything is stored yet.
+    async fn note(&self, _text: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
+
     /// Writes how a run ended.
     async fn finish(&self, outcome: &RunOutcome) -> Result<(), JournalError>;
 

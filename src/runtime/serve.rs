@@ -216,6 +216,11 @@ impl Runtime {
                 let (from, to) = (self.session.id, SessionId::generate());
                 self.change_session(OpenRequest::Fork { from, to }).await;
             }
+            Command::Note { text } => {
+                if let Err(error) = self.session.journal.note(&text).await {
+                    self.events.notice(NoticeLevel::Warning, error.to_string());
+                }
+            }
             Command::Shell { line } => self.shell.start(line, &self.events),
             Command::CancelShell => self.shell.cancel(),
             Command::Compact { instructions } => self.compact(instructions).await,

@@ -129,9 +129,12 @@ impl JournalState {
     }
 
     fn write(&mut self, path: &Path, mut record: Record) -> io::Result<()> {
-        if matches!(record, Record::End { .. }) && self.tail.is_none() && !path.exists() {
-            // An agent without messages leaves no file.
-            return Ok(());
+        if self.tail.is_none() && !path.exists() {
+            match &record {
+                // An agent without messages leaves no file.
+                Record::End { .. } | Record::Note { .. } => return Ok(()),
+                _ => {}
+            }
         }
         if self.tail.is_none() {
             self.open(path)?;
@@ -144,6 +147,7 @@ impl JournalState {
             Record::Result { n, .. }
             | Record::Compacted { n, .. }
             | Record::Spent { n, .. }
+            | Record::Note { n, .. }
             | Record::End { n, .. } => {
                 *n = self.count;
                 *n
@@ -255,6 +259,10 @@ impl Journal for FileJournal {
         let mut state = self.state.lock().await;
         let record = Record::Worktree { n: state.count, checkout: checkout.clone() };
         state.head.lines.extend(record.to_line().unwrap_or_default());
+    }
+
+    async fn note(&self, text: &str) -> Result<(), JournalError> {
+        self.write(Record::Note { at: Timestamp::now(), n: 0, text: text.to_owned() }).await
     }
 
     async fn finish(&self, outcome: &RunOutcome) -> Result<(), JournalError> {

@@ -80,6 +80,14 @@ pub enum Record {
         n: u64,
         checkout: WorktreeInfo,
     },
+    /// A line for the user, which no agent reads.
+    Note {
+        at: Timestamp,
+        /// As in the previous message.
+        #[serde(default)]
+        n: u64,
+        text: String,
+    },
     /// A run ended. The file may continue with another run.
     End {
         at: Timestamp,
@@ -157,6 +165,7 @@ impl Record {
             | Self::Compacted { n, .. }
             | Self::Spent { n, .. }
             | Self::Worktree { n, .. }
+            | Self::Note { n, .. }
             | Self::End { n, .. } => Some(*n).filter(|n| *n > 0),
             _ => None,
         }
@@ -171,6 +180,7 @@ impl Record {
             | Self::Result { at, .. }
             | Self::Compacted { at, .. }
             | Self::Spent { at, .. }
+            | Self::Note { at, .. }
             | Self::End { at, .. } => Some(*at),
             Self::Worktree { .. } | Self::Unknown => None,
         }

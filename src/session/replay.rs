@@ -9,6 +9,7 @@
 //! | answer | a run begins (a retry) | a turn, with the requests paid for since the last one |
 //! | spent | kept for the answer or summary that follows | the same |
 //! | summary | made by hand | made by the agent |
+//! | note | shown as it is | the same |
 //! | end | – | a turn without an answer if one was paid for, then the end |
 //! | end of the file | what was paid for since then | main: interrupted; a sub-agent always has an end, which the resume writes |
 //!
@@ -157,6 +158,7 @@ impl<'a> Replay<'a> {
                 let state = CompactionState::Done { before_tokens, after_tokens };
                 self.push(EventKind::Compaction { by_hand: !self.open, state });
             }
+            Record::Note { text, .. } => self.push(EventKind::Note { text: text.clone() }),
             // One without work in it was removed, as was one whose work was merged or discarded.
             Record::Worktree { checkout, .. } if checkout.path.is_dir() => {
                 self.push(EventKind::WorktreeEntered(Box::new(checkout.clone())));

@@ -263,7 +263,7 @@ impl Transcript {
                 reading.ended_rejected = outcome.rejected;
                 self.end = Some(outcome);
             }
-            Record::Unknown => {}
+            Record::Note { .. } | Record::Unknown => {}
         }
     }
 }

@@ -172,6 +172,9 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             {
                 agent_reported(model, report);
             }
+        EventKind::Note { text } => {
+            model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
+        }
             transcribe(&mut model.main, kind, model.now);
         }
     }

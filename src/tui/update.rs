@@ -356,9 +356,11 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
             page::fill(model, commands::DIFF_TITLE, vec![PageLine::from(why)]);
         }
         HostRequest::WorktreeChanges { agent, changes, .. } => work::fill(model, &agent, changes),
-        HostRequest::MergeWorktree { agent, result, .. } => work::merged(model, &agent, result),
+        HostRequest::MergeWorktree { agent, result, .. } => {
+            work::merged(model, &agent, result, effects);
+        }
         HostRequest::DiscardWorktree { agent, result, .. } => {
-            work::discarded(model, &agent, result);
+            work::discarded(model, &agent, result, effects);
         }
         HostRequest::Export { result: Ok(path), .. } => {
             model.say(format!("exported to {}", printable_path(&path)));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::protocol::{AgentPath, MergedWork, NoticeLevel, WorkingTreeChanges, quoted};
+use crate::protocol::{AgentPath, Command, MergedWork, NoticeLevel, WorkingTreeChanges, quoted};
 use crate::tui::format::count;
 use crate::tui::host::HostRequest;
 use crate::tui::model::{NoticeCause, TuiModel};
@@ -96,7 +96,12 @@ pub fn fill(
 }
 
 /// Takes note that the work of an agent was merged, or says why not.
-pub fn merged(model: &mut TuiModel, path: &AgentPath, result: Result<MergedWork, String>) {
+pub fn merged(
+    model: &mut TuiModel,
+    path: &AgentPath,
+    result: Result<MergedWork, String>,
+    effects: &mut Vec<ScreenEffect>,
+) {
     let label = label(model, path);
     match result {
         Ok(MergedWork { files, commit }) => {
@@ -105,7 +110,7 @@ pub fn merged(model: &mut TuiModel, path: &AgentPath, result: Result<MergedWork,
                 0 => format!("your files had all of the work of {label}"),
                 _ => format!("merged {} of {label}", count(files, "file")),
             };
-            note(model, format!("{done}: its files are kept as the commit {commit}"));
+            note(model, format!("{done}: its files are kept as the commit {commit}"), effects);
             model.say(format!("{done} · /diff"));
         }
         Err(why) => say_failure(model, path, &format!("{label} · not merged"), why),
@@ -113,21 +118,27 @@ pub fn merged(model: &mut TuiModel, path: &AgentPath, result: Result<MergedWork,
 }
 
 /// Takes note that the work of an agent was discarded, or says why not.
-pub fn discarded(model: &mut TuiModel, path: &AgentPath, result: Result<String, String>) {
+pub fn discarded(
+    model: &mut TuiModel,
+    path: &AgentPath,
+    result: Result<String, String>,
+    effects: &mut Vec<ScreenEffect>,
+) {
     let label = label(model, path);
     match result {
         Ok(commit) => {
             forget(model, path);
             let done = format!("discarded the work of {label}");
-            note(model, format!("{done}: `git branch NAME {commit}` brings it back"));
+            note(model, format!("{done}: `git branch NAME {commit}` brings it back"), effects);
             model.say(done);
         }
         Err(why) => say_failure(model, path, &format!("{label} · not discarded"), why),
     }
 }
 
-/// Writes into main's transcript what the user may need later.
-fn note(model: &mut TuiModel, text: String) {
+/// Writes into main's transcript and the stored session what the user may need later.
+fn note(model: &mut TuiModel, text: String, effects: &mut Vec<ScreenEffect>) {
+    effects.push(ScreenEffect::Send(Command::Note { text: text.clone() }));
     model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
 }
 

@@ -53,6 +53,7 @@ async fn work_is_looked_at_merged_and_discarded() {
     screen.keys(CTRL_D);
     screen.wait_ended();
     let screen = Screen::start(&scene.world, ["-c"], 110, 34);
+    screen.wait_for("merged 1 file of agent 1: its files are kept as the commit");
     screen.wait_for(DONE);
     send(&screen, "/agents");
     screen.wait_for("r resume");
@@ -67,6 +68,11 @@ async fn work_is_looked_at_merged_and_discarded() {
     assert_eq!(worktrees(&scene).len(), 0);
     assert_eq!(git(&scene, "branch --list caliban/*"), "");
     assert!(!scene.world.exists("b.txt"));
+    screen.keys(CTRL_D);
+    screen.wait_ended();
+    let screen = Screen::start(&scene.world, ["-c"], 110, 34);
+    let shown = screen.wait_for("discarded the work of agent 2");
+    assert!(shown.contains("brings it back") && shown.contains("kept as the commit"), "{shown}");
     scene.server.finish();
 }
 
