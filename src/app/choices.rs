@@ -208,13 +208,15 @@ impl Choices {
         }
     }
 
-    /// Whether the user has chosen a model for this project since then.
-    pub fn has_model_since(&self, then: Timestamp) -> bool {
-        self.project.model.as_ref().is_some_and(|model| model.at > then)
+    /// Returns the name of the model that the user has chosen for this project since then, unless it is
+    /// this one.
+    pub fn other_model_since(&self, then: Timestamp, provider: &str, name: &str) -> Option<&str> {
+        let model = self.project.model.as_ref().filter(|model| model.at > then)?;
+        (model.provider != provider || model.name != name).then_some(model.name.as_str())
     }
 
     /// Applies the choices for the project, each unless its key is set. A stored session keeps its
-    /// own model unless the user has chosen one since it began.
+    /// own model.
     pub fn apply(&self, setup: &mut Setup, open: &OpenRequest) {
         let ProjectChoices { model, effort, plan, .. } = &self.project;
         if *plan && is_unset(setup, "permissions.mode") {
@@ -223,13 +225,7 @@ impl Choices {
         if let Some(effort) = effort.as_ref().filter(|_| is_unset(setup, "model.effort")) {
             setup.loaded.config.model.effort = Some(effort.clone());
         }
-        let begun = match open {
-            OpenRequest::New(_) => None,
-            OpenRequest::Stored(id) | OpenRequest::Fork { from: id, .. } => {
-                setup.store().header(*id).ok().map(|header| header.created)
-            }
-        };
-        let model = model.as_ref().filter(|model| begun.is_none_or(|begun| model.at > begun));
+        let model = model.as_ref().filter(|_| matches!(open, OpenRequest::New(_)));
         let is_named = ["model.name", "model.provider"].iter().any(|key| !is_unset(setup, key));
         if let Some(model) = model.filter(|_| !is_named) {
             use_model(setup, model);

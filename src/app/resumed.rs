@@ -4,6 +4,7 @@
 use super::choices::Choices;
 use super::setup::Setup;
 use crate::config::{AgentToolName, KeySource, Origin};
+use crate::protocol::printable_line;
 use crate::runtime::OpenRequest;
 
 /// Lets a stored session keep its provider and model, unless the user names one in an option or a
@@ -17,24 +18,28 @@ pub(super) fn keep_model(setup: &mut Setup, open: &OpenRequest, choices: &Choice
         return;
     }
     // A read error is reported when the session is opened.
-    let Ok(header) = setup.store().header(*id) else { return };
-    // A model that the user has chosen since then is applied with the other choices.
-    let is_replaced = named.name.is_none() && choices.has_model_since(header.created);
-    if is_replaced || header.provider.is_empty() || header.model.is_empty() {
+    let store = setup.store();
+    let (Ok(header), Ok((provider, model))) = (store.header(*id), store.model(*id)) else { return };
+    if provider.is_empty() || model.is_empty() {
         return;
     }
-    let missing = match setup.loaded.config.key_source(&header.provider, &setup.env) {
+    let missing = match setup.loaded.config.key_source(&provider, &setup.env) {
         Some(KeySource::Missing { wanted }) => format!("{wanted} is not set"),
-        None => format!("no provider {} is configured", header.provider),
+        None => format!("no provider {provider} is configured"),
         Some(KeySource::Env { .. } | KeySource::Command(_) | KeySource::NotNeeded) => {
-            let model = &mut setup.loaded.config.model;
-            (model.provider, model.name) = (Some(header.provider), Some(header.model));
+            if let Some(chosen) = choices.other_model_since(header.created, &provider, &model) {
+                let (model, chosen) = (printable_line(&model), printable_line(chosen));
+                setup.loaded.notices.push(format!(
+                    "This session goes on with {model}: {chosen}, which was chosen here since it began, is for new ones. /model changes it."
+                ));
+            }
+            let named = &mut setup.loaded.config.model;
+            (named.provider, named.name) = (Some(provider), Some(model));
             return;
         }
     };
-    let (model, provider) = (header.model, header.provider);
     let notice = format!(
-        "The session started with {model} of {provider}, but {missing} now. Fix that and resume again, or continue with another model."
+        "The session used {model} of {provider}, but {missing} now. Fix that and resume again, or continue with another model."
     );
     setup.loaded.notices.push(notice);
 }

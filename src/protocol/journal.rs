@@ -41,6 +41,12 @@ pub trait Journal: Send + Sync {
     /// Records the worktree that the agent works in from here on; written together with the next record.
     async fn works_in(&self, checkout: &WorktreeInfo);
 
+    /// Records the model that the agent uses from here on; where nothing is stored yet, it is written
+    /// together with the first message.
+    async fn uses_model(&self, _provider: &str, _name: &str) -> Result<(), JournalError> {
+        Ok(())
+    }
+
     /// Writes a line for the user, if anything is stored yet.
     async fn note(&self, _text: &str) -> Result<(), JournalError> {
         Ok(())

@@ -9,6 +9,7 @@ use super::session::{
     OpenRequest, OpenedSession, SessionBlock, SessionPast, open_session, view_session,
 };
 use crate::protocol::{AgentEvent, EventKind, ModelCause, NoJournal, NoticeLevel};
+use crate::provider::{Model, ModelSlot};
 use crate::session::StoreError;
 
 impl Runtime {
@@ -95,12 +96,32 @@ impl Runtime {
         }
     }
 
+        if !matches!(open, OpenRequest::Stored(_)) && self.has_another_model() {
+            self.record_model().await;
+        }
     /// Syncs the session's files to disk in the background. Awaiting the handle also waits for earlier calls.
     pub(super) fn sync(&self) -> JoinHandle<()> {
         let store = self.parts.store.clone();
         tokio::task::spawn_blocking(move || {
             if let Some(Err(error)) = store.map(|store| store.sync()) {
                 tracing::warn!(%error, "cannot sync the session to disk");
+    /// Whether the user has chosen another model than the program started with, which is that of a new
+    /// session's first line.
+    fn has_another_model(&self) -> bool {
+        let used = |model: &Model| (model.provider.name().to_owned(), model.name.clone());
+        let now = self.model.as_ref().map(|slot| used(&slot.get()));
+        now.is_some() && now != self.parts.model.as_ref().map(used)
+    }
+
+    /// Records the model in use, with which the session is resumed.
+    pub(super) async fn record_model(&self) {
+        let Some(model) = self.model.as_ref().map(ModelSlot::get) else { return };
+        let (provider, name) = (model.provider.name(), &model.name);
+        if let Err(error) = self.session.journal.uses_model(provider, name).await {
+            self.events.notice(NoticeLevel::Warning, error.to_string());
+        }
+    }
+
             }
         })
     }

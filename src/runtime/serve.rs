@@ -350,6 +350,7 @@ impl Runtime {
     /// Uses the model that the user chose, and goes on with what waited for it.
     async fn model_resolved(&mut self, resolved: ResolvedModel) {
         self.use_resolved_model(resolved);
+        self.record_model().await;
         if self.run.is_none() {
             self.start_waiting().await;
         }

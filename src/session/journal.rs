@@ -133,6 +133,10 @@ impl JournalState {
             match &record {
                 // An agent without messages leaves no file.
                 Record::End { .. } | Record::Note { .. } => return Ok(()),
+                Record::Model { .. } => {
+                    self.head.lines.extend(record.to_line()?);
+                    return Ok(());
+                }
                 _ => {}
             }
         }
@@ -148,6 +152,7 @@ impl JournalState {
             | Record::Compacted { n, .. }
             | Record::Spent { n, .. }
             | Record::Note { n, .. }
+            | Record::Model { n, .. }
             | Record::End { n, .. } => {
                 *n = self.count;
                 *n
@@ -259,6 +264,11 @@ impl Journal for FileJournal {
         let mut state = self.state.lock().await;
         let record = Record::Worktree { n: state.count, checkout: checkout.clone() };
         state.head.lines.extend(record.to_line().unwrap_or_default());
+    }
+
+    async fn uses_model(&self, provider: &str, name: &str) -> Result<(), JournalError> {
+        let (provider, name) = (provider.to_owned(), name.to_owned());
+        self.write(Record::Model { at: Timestamp::now(), n: 0, provider, name }).await
     }
 
     async fn note(&self, text: &str) -> Result<(), JournalError> {

@@ -110,6 +110,23 @@ pub fn header_and_age(dir: &Path) -> io::Result<(SessionHeader, std::time::Syste
     Ok((read_header(&mut BufReader::new(file))?, modified))
 }
 
+/// Returns the provider and the model that main used last, or began with.
+pub fn last_model(dir: &Path) -> io::Result<(String, String)> {
+    let mut lines = BufReader::new(File::open(dir.join("transcript.jsonl"))?);
+    let header = read_header(&mut lines)?;
+    let (mut last, mut line) = ((header.provider, header.model), Vec::new());
+    while lines.read_until(b'\n', &mut line)? > 0 {
+        // Most lines are messages, which need not be parsed.
+        if line.starts_with(br#"{"type":"model""#)
+            && let Ok(Record::Model { provider, name, .. }) = Record::parse(&line)
+        {
+            last = (provider, name);
+        }
+        line.clear();
+    }
+    Ok(last)
+}
+
 /// Summarizes the sub-agents of a session, in the order in which they were started.
 pub fn summarize_agents(dir: &Path) -> Vec<AgentSummary> {
     let mut all: Vec<AgentSummary> =

@@ -88,6 +88,15 @@ pub enum Record {
         n: u64,
         text: String,
     },
+    /// From here on the main agent uses this model.
+    Model {
+        at: Timestamp,
+        /// As in the previous message.
+        #[serde(default)]
+        n: u64,
+        provider: String,
+        name: String,
+    },
     /// A run ended. The file may continue with another run.
     End {
         at: Timestamp,
@@ -166,6 +175,7 @@ impl Record {
             | Self::Spent { n, .. }
             | Self::Worktree { n, .. }
             | Self::Note { n, .. }
+            | Self::Model { n, .. }
             | Self::End { n, .. } => Some(*n).filter(|n| *n > 0),
             _ => None,
         }
@@ -181,6 +191,7 @@ impl Record {
             | Self::Compacted { at, .. }
             | Self::Spent { at, .. }
             | Self::Note { at, .. }
+            | Self::Model { at, .. }
             | Self::End { at, .. } => Some(*at),
             Self::Worktree { .. } | Self::Unknown => None,
         }

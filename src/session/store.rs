@@ -361,6 +361,14 @@ impl SessionStore {
 
     /// Reads a session's first line.
     ///
+    /// Returns the provider and the model that a session used last, or began with; empty if unknown.
+    ///
+    /// # Errors
+    /// Fails if there is no such session, or its first line is invalid.
+    pub fn model(&self, id: SessionId) -> io::Result<(String, String)> {
+        list::last_model(&self.dir(id))
+    }
+
     /// # Errors
     /// Fails if there is no such session, or its first line is invalid.
     pub fn header(&self, id: SessionId) -> io::Result<SessionHeader> {

@@ -263,7 +263,7 @@ impl Transcript {
                 reading.ended_rejected = outcome.rejected;
                 self.end = Some(outcome);
             }
-            Record::Note { .. } | Record::Unknown => {}
+            Record::Note { .. } | Record::Model { .. } | Record::Unknown => {}
         }
     }
 }

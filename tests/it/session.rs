@@ -349,8 +349,7 @@ async fn a_resumed_session_keeps_its_provider_and_model_unless_others_are_named(
     let run = scene.world.run(["-c", "-p", "SIXTH-6"]).finish().await;
     run.assert_code(0);
     assert_eq!(asked(&scene).0, Wire::Anthropic);
-    let told =
-        "The session started with gpt-5.4-mini of openai, but OPENAI_API_KEY is not set now.";
+    let told = "The session used gpt-5.4-mini of openai, but OPENAI_API_KEY is not set now.";
     assert_eq!(run.stderr.matches(told).count(), 1, "{run}");
     scene.world.unset("ANTHROPIC_API_KEY");
     let screen = Screen::start(&scene.world, ["-c"], 200, 40);

@@ -163,6 +163,27 @@ async fn a_session_keeps_the_model_that_was_chosen_in_it() {
 }
 
 #[tokio::test]
+async fn a_choice_in_another_session_changes_no_resumed_one_and_a_line_says_so() {
+    let scene = Scene::new();
+    scene.server.when("HELLO-1").reply(text("said-1")).then(text("said-2"));
+    let screen = start(&scene, ["HELLO-1"]);
+    screen.wait_for("done in");
+    quit(screen);
+    let first = scene.world.session();
+    let screen = start(&scene, NOTHING);
+    send(&screen, "/model claude-opus-5-5");
+    screen.wait_for("model: claude-opus-5-5");
+    quit(screen);
+    let screen = start(&scene, ["--resume", first.file_name().unwrap().to_str().unwrap()]);
+    let shown = screen.wait_for("This session goes on with claude-sonnet");
+    assert!(shown.contains("claude-opus-5-5, which was chosen"), "{shown}");
+    send(&screen, "HELLO-1 again");
+    screen.wait_for("said-2");
+    let asked = scene.server.requests();
+    assert_eq!(asked[0].body["model"], asked[1].body["model"]);
+}
+
+#[tokio::test]
 async fn a_broken_file_costs_one_line_and_is_replaced_by_the_next_choice() {
     let scene = Scene::new();
     let file = scene.world.settings_dir().join("choices.json");
