@@ -125,7 +125,7 @@ pub enum SessionsAction {
     /// Delete the sessions that have not been used for many days; those that are open stay.
     Prune {
         /// Delete those last used more than so many days ago [default: session.keep_days, 30].
-        #[arg(long, value_name = "DAYS")]
+        #[arg(long, value_name = "DAYS", value_parser = parse_days)]
         older_than: Option<u32>,
         /// Only list them.
         #[arg(long)]
@@ -223,4 +223,8 @@ pub struct McpAddArgs {
 pub enum McpKind {
     Stdio,
     Http,
+}
+
+fn parse_days(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| "a number of days, such as 30".to_owned())
 }

@@ -98,6 +98,14 @@ fn resume_takes_an_id_or_none() {
 }
 
 #[test]
+fn a_wrong_number_of_days_says_what_is_meant() {
+    for days in ["abc", "-3", "1.5"] {
+        let error = try_parse(&["sessions", "prune", &format!("--older-than={days}")]).unwrap_err();
+        assert!(error.to_string().contains("a number of days, such as 30"), "{error}");
+    }
+}
+
+#[test]
 fn what_cannot_be_is_a_usage_error() {
     let conflict = ErrorKind::ArgumentConflict;
     let invalid = ErrorKind::ValueValidation;

@@ -65,7 +65,12 @@ impl ConfigEdit {
             .parse()
             .map_err(|error: toml_edit::TomlError| error.to_string().trim().to_owned())?;
         insert(document.as_table_mut(), &[], &self.path, &self.value)?;
-        Ok(format!("{mark}{document}"))
+        let new = document.to_string();
+        let new = match text.contains("\r\n") {
+            true => new.replace("\r\n", "\n").replace('\n', "\r\n"),
+            false => new,
+        };
+        Ok(format!("{mark}{new}"))
     }
 }
 
@@ -236,6 +241,7 @@ mod tests {
                 "low",
                 "model = { name = \"m\" , effort = \"low\" }\n",
             ),
+            ("[tui]\r\nmouse = true\r\n", "tui.mouse", "false", "[tui]\r\nmouse = false\r\n"),
             ("\u{feff}[tui]\n", "tui.mouse", "false", "\u{feff}[tui]\nmouse = false\n"),
             (
                 "[subagents]\nenable_comms = false # off\n",
