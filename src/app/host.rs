@@ -220,10 +220,10 @@ impl LocalHost {
                 elsewhere: !lossy_path::is_same(&session.cwd, &cwd),
                 folder: session.cwd,
                 branch: session.branch,
+                open: store.check_unused(session.id).is_err(),
                 end: SessionEnd::default(),
             };
             listed.into_iter().map(choice).collect()
-                open: store.check_unused(session.id).is_err(),
         };
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
     }
@@ -238,21 +238,34 @@ impl LocalHost {
         tokio::task::spawn_blocking(read).await.unwrap_or_default()
     }
 
-    /// Waits until the file of a session has another size, and reads it then. Looks no more often than it
-    /// takes to read it several times.
-    async fn session_growth(&self, id: SessionId, size: &mut u64) -> Option<Vec<AgentEvent>> {
+    /// Waits until the files of a session have another size, and reads them then, or until the process
+    /// that writes to them has left, or another has come. Looks no more often than it takes to read them
+    /// several times.
+    async fn session_growth(
+        &self,
+        id: SessionId,
+        size: &mut u64,
+        left: &mut bool,
+    ) -> Option<Vec<Vec<AgentEvent>>> {
         for _ in 0..GROWTH_LOOKS {
             let (store, before) = (self.store.clone(), *size);
             let began = Instant::now();
             let read = move || {
-                let size = store.size(id);
-                (size != before).then(|| (size, store.events_so_far(id)))
+                let (left, size) = (store.check_unused(id).is_ok(), store.size(id));
+                (left, (size != before).then(|| (size, store.events_so_far(id))))
             };
-            let read = tokio::task::spawn_blocking(read).await.ok()?;
-            if let Some((grown, events)) = read {
+            let (is_left, read) = tokio::task::spawn_blocking(read).await.ok()?;
+            let was_left = std::mem::replace(left, is_left);
+            if let Some((grown, files)) = read {
                 *size = grown;
-                tokio::time::sleep(began.elapsed() * READING_PART).await;
-                return events.ok();
+                // At first nothing is shown yet.
+                if before > 0 {
+                    tokio::time::sleep(began.elapsed() * READING_PART).await;
+                }
+                return files.ok();
+            }
+            if is_left != was_left {
+                return None;
             }
             tokio::time::sleep(GROWTH_PAUSE).await;
         }
@@ -310,6 +323,9 @@ impl LocalHost {
         };
         let store = self.store.clone();
         let write = move || {
+            if !store.transcript(session).exists() {
+                return Err(NOTHING_TO_EXPORT.to_owned());
+            }
             let text =
                 export_session(session, &store, format).map_err(|error| error.to_string())?;
             write_new(&file, &text).map_err(|error| match error.kind() {
@@ -323,9 +339,6 @@ impl LocalHost {
         tokio::task::spawn_blocking(write).await.map_err(|error| error.to_string())?
     }
 
-            if !store.transcript(session).exists() {
-                return Err(NOTHING_TO_EXPORT.to_owned());
-            }
     async fn session_name(&self, session: SessionId) -> Option<String> {
         let store = self.store.clone();
         tokio::task::spawn_blocking(move || store.name(session)).await.ok()?
@@ -427,8 +440,8 @@ impl ScreenHost for LocalHost {
             HostRequest::SearchSessions { query, everywhere, hits } => {
                 *hits = self.search_sessions(query, *everywhere).await;
             }
-            HostRequest::SessionGrowth { session, size, events } => {
-                *events = self.session_growth(*session, size).await;
+            HostRequest::SessionGrowth { session, size, left, files } => {
+                *files = self.session_growth(*session, size, left).await;
             }
             HostRequest::Models(models) => *models = self.models().await,
             HostRequest::LocalServers(servers) => *servers = self.local_servers().await,

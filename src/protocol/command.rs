@@ -115,11 +115,12 @@ pub enum Command {
     SetModel { provider: Option<String>, model: String },
     /// Use another effort level from the next request on. Absent: the model's default.
     SetEffort { effort: Option<String> },
-    /// Continue in a copy of the session. Answered by `SessionOpened`.
+    /// Continue in a copy of the session, or in the session itself if another process that wrote to it
+    /// has left it. Answered by `SessionOpened`.
     Fork,
-    /// Run a shell command as the user, not as an agent; the next prompt carries its output.
     /// Keep a line for the user in the session, which shows it already.
     Note { text: String },
+    /// Run a shell command as the user, not as an agent; the next prompt carries its output.
     Shell { line: String },
     /// Kill the running `Shell` command.
     CancelShell,

@@ -8,7 +8,7 @@ use super::serve::{RUN_END_WAIT, Runtime, end_background};
 use super::session::{
     OpenRequest, OpenedSession, SessionBlock, SessionPast, open_session, view_session,
 };
-use crate::protocol::{AgentEvent, EventKind, ModelCause, NoJournal, NoticeLevel};
+use crate::protocol::{AgentEvent, EventKind, ModelCause, NoJournal, NoticeLevel, SessionId};
 use crate::provider::{Model, ModelSlot};
 use crate::session::StoreError;
 
@@ -22,18 +22,33 @@ impl Runtime {
 
     /// Like [`Self::open`], but a session that another process writes to is opened to be read.
     pub async fn open_or_view(&mut self, open: OpenRequest) -> Result<(), String> {
-        let (OpenRequest::Stored(id), Some(store)) = (open, self.parts.store.clone()) else {
-            return self.open(open).await;
-        };
-        let checked = tokio::task::spawn_blocking(move || store.check_unused(id)).await;
-        match checked {
-            Ok(Err(StoreError::InUse(_))) => {
+        match open {
+            OpenRequest::Stored(id) if self.is_in_use(id).await => {
                 let session = view_session(&self.parts, id).await?;
                 self.enter(open, session).await;
                 Ok(())
             }
             _ => self.open(open).await,
         }
+    }
+
+    /// Whether another process writes to a session.
+    async fn is_in_use(&self, id: SessionId) -> bool {
+        let Some(store) = self.parts.store.clone() else { return false };
+        let checked = tokio::task::spawn_blocking(move || store.check_unused(id)).await;
+        matches!(checked, Ok(Err(StoreError::InUse(_))))
+    }
+
+    /// Continues in a copy of the session, or in the session itself if another process wrote to it and
+    /// has left it. Only between runs.
+    pub(super) async fn copy_session(&mut self) {
+        let from = self.session.id;
+        let was_in_use = self.session.block == Some(SessionBlock::InUse);
+        let open = match was_in_use && !self.is_in_use(from).await {
+            true => OpenRequest::Stored(from),
+            false => OpenRequest::Fork { from, to: SessionId::generate() },
+        };
+        self.change_session(open).await;
     }
 
     /// Opens a session and reports it. On error, which is one line for the user, the current session is kept.
@@ -80,31 +95,15 @@ impl Runtime {
             self.events.notice(NoticeLevel::Warning, notice);
         }
         let before = std::mem::replace(&mut self.session, session);
+        if !matches!(open, OpenRequest::Stored(_)) && self.has_another_model() {
+            self.record_model().await;
+        }
         if !read_only {
             self.start_session_hooks(open, &before);
             self.start_servers();
         }
     }
 
-    /// Shows the end of a long session while the whole is read.
-    async fn show_preview(&self, open: OpenRequest) {
-        let (OpenRequest::Stored(id) | OpenRequest::Fork { from: id, .. }) = open else { return };
-        let Some(store) = self.parts.store.clone() else { return };
-        let preview = tokio::task::spawn_blocking(move || store.preview(id)).await;
-        if let Ok(Some(history)) = preview {
-            self.events.emit(EventKind::SessionPreview { history });
-        }
-    }
-
-        if !matches!(open, OpenRequest::Stored(_)) && self.has_another_model() {
-            self.record_model().await;
-        }
-    /// Syncs the session's files to disk in the background. Awaiting the handle also waits for earlier calls.
-    pub(super) fn sync(&self) -> JoinHandle<()> {
-        let store = self.parts.store.clone();
-        tokio::task::spawn_blocking(move || {
-            if let Some(Err(error)) = store.map(|store| store.sync()) {
-                tracing::warn!(%error, "cannot sync the session to disk");
     /// Whether the user has chosen another model than the program started with, which is that of a new
     /// session's first line.
     fn has_another_model(&self) -> bool {
@@ -122,6 +121,22 @@ impl Runtime {
         }
     }
 
+    /// Shows the end of a long session while the whole is read.
+    async fn show_preview(&self, open: OpenRequest) {
+        let (OpenRequest::Stored(id) | OpenRequest::Fork { from: id, .. }) = open else { return };
+        let Some(store) = self.parts.store.clone() else { return };
+        let preview = tokio::task::spawn_blocking(move || store.preview(id)).await;
+        if let Ok(Some(history)) = preview {
+            self.events.emit(EventKind::SessionPreview { history });
+        }
+    }
+
+    /// Syncs the session's files to disk in the background. Awaiting the handle also waits for earlier calls.
+    pub(super) fn sync(&self) -> JoinHandle<()> {
+        let store = self.parts.store.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Some(Err(error)) = store.map(|store| store.sync()) {
+                tracing::warn!(%error, "cannot sync the session to disk");
             }
         })
     }

@@ -212,10 +212,7 @@ impl Runtime {
             {
                 self.deferred.push_back(command);
             }
-            Command::Fork => {
-                let (from, to) = (self.session.id, SessionId::generate());
-                self.change_session(OpenRequest::Fork { from, to }).await;
-            }
+            Command::Fork => self.copy_session().await,
             Command::Note { text } => {
                 if let Err(error) = self.session.journal.note(&text).await {
                     self.events.notice(NoticeLevel::Warning, error.to_string());

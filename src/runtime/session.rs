@@ -164,7 +164,8 @@ pub(super) async fn open_session(
     }
 }
 
-/// Reads a session that another process writes to. The error is one line for the user.
+/// Opens a session that another process writes to. The front end follows its files by itself. The error
+/// is one line for the user.
 pub(super) async fn view_session(
     parts: &RuntimeParts,
     id: SessionId,
@@ -172,12 +173,10 @@ pub(super) async fn view_session(
     let mut session = RuntimeSession::empty(id, parts.budget);
     session.block = Some(SessionBlock::InUse);
     let Some(store) = parts.store.clone() else { return Ok(session.opened()) };
-    let stored_result = stored_result(parts.agents.settings.result_max_chars());
-    let read = tokio::task::spawn_blocking(move || store.view(id, &stored_result)).await;
-    let read = read.map_err(|error| error.to_string())?;
-    let (transcript, history) = read.map_err(|error| error.to_string())?;
-    session.budget.charge(transcript.usage, transcript.cost);
-    Ok(session.continuing(transcript, SessionPast { events: history, ..SessionPast::default() }))
+    let header = tokio::task::spawn_blocking(move || store.header(id)).await;
+    let header = header.map_err(|error| error.to_string())?;
+    header.map_err(|error| format!("cannot read the session {id}: {error}"))?;
+    Ok(session.opened())
 }
 
 async fn new_session(parts: &RuntimeParts, id: SessionId) -> NewSession {

@@ -40,8 +40,9 @@ pub(super) struct Replay<'a> {
     info: Option<AgentInfo>,
     /// The sub-agents that have files.
     agents: &'a [AgentSummary],
-    /// The same, by id.
+    /// The same, by id; and those of main, by the call that started each.
     by_id: HashMap<AgentId, &'a AgentSummary>,
+    by_call: HashMap<&'a ToolUseId, &'a AgentSummary>,
     /// Number of messages at the top that come from another agent.
     inherited: usize,
     /// The times of the first and the last record. Events never go back in time, even if the clock did.
@@ -68,16 +69,10 @@ struct ReplayCall {
     prompt: Option<String>,
     /// The index of its start in `events`.
     event: usize,
-    answered: Option<ReplayAnswer>,
+    /// The sub-agent whose end its result reports.
+    end_of: Option<AgentId>,
     /// The input of a call that shows a plan.
     plan: Option<Box<Value>>,
-}
-
-/// The result of a call.
-struct ReplayAnswer {
-    at: Timestamp,
-    /// The sub-agent whose end it reports.
-    end_of: Option<AgentId>,
 }
 
 impl<'a> Replay<'a> {
@@ -101,6 +96,11 @@ impl<'a> Replay<'a> {
             info,
             agents,
             by_id: agents.iter().map(|agent| (agent.meta.id, agent)).collect(),
+            by_call: agents
+                .iter()
+                .filter(|agent| agent.meta.path.depth() == 1)
+                .map(|agent| (&agent.meta.tool_use_id, agent))
+                .collect(),
             inherited: 0,
             started: Timestamp::MIN,
             at: Timestamp::MIN,
@@ -300,8 +300,9 @@ impl<'a> Replay<'a> {
             self.push(EventKind::PermissionDenied { id, tool, input, denial });
         }
         let end_of = report.map(|report| report.agent_id);
+        self.add_move(id, end_of);
         if let Some(call) = self.calls.get_mut(id) {
-            call.answered = Some(ReplayAnswer { at: self.at, end_of });
+            call.end_of = end_of;
         }
         self.push(EventKind::ToolFinished {
             id: id.clone(),
@@ -312,6 +313,15 @@ impl<'a> Replay<'a> {
             details: details.cloned(),
             took: Duration::ZERO,
         });
+    }
+
+    /// Adds the move of an agent to the background, if main's call returned without the agent's end.
+    fn add_move(&mut self, call: &ToolUseId, end_of: Option<AgentId>) {
+        let Some(meta) = self.by_call.get(call).map(|agent| &agent.meta) else { return };
+        let own = self.path.is_root() && meta.background == Some(false);
+        if own && self.calls.contains_key(call) && end_of != Some(meta.id) {
+            self.events.push(event(meta.path.clone(), self.at, EventKind::MovedToBackground));
+        }
     }
 
     /// Describes an agent without a file, from the report of its end.
@@ -358,7 +368,7 @@ impl<'a> Replay<'a> {
                         title: title.or_else(|| prompt.clone()).unwrap_or_default(),
                         prompt,
                         event: self.events.len(),
-                        answered: None,
+                        end_of: None,
                         plan: (name == EXIT_PLAN_TOOL).then(|| input.clone()),
                     };
                     self.calls.insert(id.clone(), call);
@@ -412,9 +422,17 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Returns the events of this file alone, to which another process adds: more records only add events.
-    pub fn into_events_so_far(self) -> Vec<AgentEvent> {
-        self.events
+    /// Returns the events of main's file and those of each agent's, to which another process adds: more
+    /// records only add events. The conversations of the agents are not parsed.
+    pub fn into_events_so_far(mut self, dir: &Path) -> Vec<Vec<AgentEvent>> {
+        let main = std::mem::take(&mut self.events);
+        let lives = self.agents.iter().map(|agent| {
+            let mut replay = Self::for_agent(agent, self.agent_info(&agent.meta), &[]);
+            // An unreadable file still leaves the agent's name.
+            let _ = replay_figures(&agent_file(dir, agent.meta.id, "jsonl"), &mut replay);
+            replay.events
+        });
+        std::iter::once(main).chain(lives).collect()
     }
 
     /// Returns the events of this file alone, once all of it was read.
@@ -450,14 +468,13 @@ impl<'a> Replay<'a> {
             let mut replay = Self::for_agent(agent, self.agent_info(&agent.meta), &[]);
             // An unreadable file still leaves the agent's name.
             let _ = replay_figures(&agent_file(dir, agent.meta.id, "jsonl"), &mut replay);
-            let mut life = replay.into_events();
+            let life = replay.into_events();
             for event in &life {
                 if let EventKind::TurnFinished { usage, cost, .. } = &event.kind {
                     spent.0 += *usage;
                     spent.1 += *cost;
                 }
             }
-            life.extend(self.background_event(&agent.meta));
             let nested = agent.meta.path.depth() > 1;
             let call = if nested { usize::MAX } else { place(&agent.meta.tool_use_id) };
             lives.push((call, life));
@@ -482,7 +499,7 @@ impl<'a> Replay<'a> {
     fn agent_info(&self, meta: &ChildMeta) -> AgentInfo {
         let call = self.calls.get(&meta.tool_use_id).filter(|_| meta.path.depth() == 1);
         let prompt = call.and_then(|call| call.prompt.clone());
-        let waited_for = call.and_then(|call| call.answered.as_ref()?.end_of) == Some(meta.id);
+        let waited_for = call.and_then(|call| call.end_of) == Some(meta.id);
         AgentInfo {
             prompt: prompt.unwrap_or_else(|| meta.description.clone()),
             max_turns: meta.max_turns.unwrap_or_default(),
@@ -490,15 +507,6 @@ impl<'a> Replay<'a> {
             background: meta.background.unwrap_or(meta.path.depth() == 1 && !waited_for),
             ..AgentInfo::from(meta)
         }
-    }
-
-    /// Returns the event of an agent moving to the background: main's call returned without the agent's end.
-    fn background_event(&self, meta: &ChildMeta) -> Option<AgentEvent> {
-        let own = meta.path.depth() == 1 && meta.background == Some(false);
-        let call = self.calls.get(&meta.tool_use_id).filter(|_| own)?;
-        let answered = call.answered.as_ref()?;
-        let moved = answered.end_of != Some(meta.id);
-        moved.then(|| event(meta.path.clone(), answered.at, EventKind::MovedToBackground))
     }
 }
 

@@ -247,49 +247,8 @@ impl SessionStore {
     }
 
     /// Reads a session without changing it, to start a new one from it. The old session's costs do
-    /// not carry over.
+    /// not carry over, and its agents are known only by the results of their calls.
     fn load_for_fork(
-        &self,
-        id: SessionId,
-        end_as_result: &EndAsResult<'_>,
-    ) -> Result<(Transcript, Vec<AgentEvent>), StoreError> {
-        let (transcript, mut history) = self.view(id, end_as_result)?;
-        for event in &mut history {
-            if let EventKind::TurnFinished { cost, .. } = &mut event.kind {
-                *cost = Cost::default();
-            }
-        }
-        Ok((transcript, history))
-    }
-
-    /// Returns the events of main as far as they are stored, also while another process writes to the
-    /// session: what is not over has no end. Its agents are known only by the results of their calls.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be read.
-    pub fn events_so_far(&self, id: SessionId) -> Result<Vec<AgentEvent>, StoreError> {
-        let path = transcript_file(&self.dir(id));
-        let reading = |source| StoreError::Read { id, path: path.clone(), source };
-        let mut file = BufReader::new(File::open(&path).map_err(reading)?);
-        let (mut replay, mut line) = (Replay::for_main(&[]), Vec::new());
-        while file.read_until(b'\n', &mut line).map_err(reading)? > 0 {
-            // The last line may be a part of one.
-            if let Ok(record) = Record::parse(&line) {
-                replay.add_record(&record);
-            }
-            line.clear();
-        }
-        Ok(replay.into_events_so_far())
-    }
-
-    /// Returns the size of main's file, which grows with everything that is stored; 0 if there is none.
-    pub fn size(&self, id: SessionId) -> u64 {
-        fs::metadata(transcript_file(&self.dir(id))).map_or(0, |file| file.len())
-    }
-
-    /// Reads a session without changing it, also while another process writes to it. Its agents are
-    /// known only by the results of their calls.
-    pub fn view(
         &self,
         id: SessionId,
         end_as_result: &EndAsResult<'_>,
@@ -302,7 +261,42 @@ impl SessionStore {
         let transcript =
             Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
                 .map_err(|source| StoreError::Read { id, path: path.clone(), source })?;
-        Ok((transcript, replay.into_session(&dir).0))
+        let mut history = replay.into_session(&dir).0;
+        for event in &mut history {
+            if let EventKind::TurnFinished { cost, .. } = &mut event.kind {
+                *cost = Cost::default();
+            }
+        }
+        Ok((transcript, history))
+    }
+
+    /// Returns the events as far as they are stored, also while another process writes to the session:
+    /// one list for each file, main's first. What is not over has no end. A later call returns the same
+    /// lists with more at their ends, and more lists.
+    ///
+    /// # Errors
+    /// Fails if main's file cannot be read.
+    pub fn events_so_far(&self, id: SessionId) -> Result<Vec<Vec<AgentEvent>>, StoreError> {
+        let dir = self.dir(id);
+        let path = transcript_file(&dir);
+        // Main's calls come before the agents that they start, and their results after the ends.
+        let agents = list::summarize_agents(&dir);
+        let reading = |source| StoreError::Read { id, path: path.clone(), source };
+        let mut file = BufReader::new(File::open(&path).map_err(reading)?);
+        let (mut replay, mut line) = (Replay::for_main(&agents), Vec::new());
+        while file.read_until(b'\n', &mut line).map_err(reading)? > 0 {
+            // The last line may be a part of one.
+            if let Ok(record) = Record::parse(&line) {
+                replay.add_record(&record);
+            }
+            line.clear();
+        }
+        Ok(replay.into_events_so_far(&dir))
+    }
+
+    /// Returns the size of a session's files together, which grows with everything that is stored.
+    pub fn size(&self, id: SessionId) -> u64 {
+        list::total_size(&self.dir(id))
     }
 
     /// Reads the conversation of a sub-agent as events, without changing anything.
@@ -361,18 +355,18 @@ impl SessionStore {
 
     /// Reads a session's first line.
     ///
+    /// # Errors
+    /// Fails if there is no such session, or its first line is invalid.
+    pub fn header(&self, id: SessionId) -> io::Result<SessionHeader> {
+        list::header_and_age(&self.dir(id)).map(|(header, _)| header)
+    }
+
     /// Returns the provider and the model that a session used last, or began with; empty if unknown.
     ///
     /// # Errors
     /// Fails if there is no such session, or its first line is invalid.
     pub fn model(&self, id: SessionId) -> io::Result<(String, String)> {
         list::last_model(&self.dir(id))
-    }
-
-    /// # Errors
-    /// Fails if there is no such session, or its first line is invalid.
-    pub fn header(&self, id: SessionId) -> io::Result<SessionHeader> {
-        list::header_and_age(&self.dir(id)).map(|(header, _)| header)
     }
 
     /// Returns the user's name for a session.

@@ -63,8 +63,12 @@ pub fn rule(model: &TuiModel, layout: &ScreenLayout, painter: Painter<'_>) -> Li
         }
     }
     if model.session.read_only {
-        let words = " · read-only: the session is open in another caliban";
-        left.push(Span::styled(words, theme.question));
+        let words = match &*model.session.growth {
+            growth if growth.left => "the other caliban has left the session",
+            growth if growth.is_at_work() => labels::ELSEWHERE,
+            _ => "the session is open in another caliban",
+        };
+        left.push(Span::styled(format!(" · read-only: {words}"), theme.question));
     } else if model.composer.is_shell_line() {
         left.push(Span::styled(
             " · runs in your shell · main sees it with your next prompt",

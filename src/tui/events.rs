@@ -115,13 +115,20 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             }
             open_session(model, history, was.is_some_and(|was| was != id));
             model.session.earlier_prompts = earlier;
-            if std::mem::take(&mut model.session.read_only) && forked {
+            let was_read_only = std::mem::take(&mut model.session.read_only);
+            if was_read_only && forked {
                 model.say("this is a copy now · the original stays open in the other caliban");
+            } else if was_read_only && was == Some(id) {
+                model.say("the session goes on here");
             }
         }
         EventKind::SessionReadOnly => {
             model.session.read_only = true;
+            if model.session.growth.began.is_some() {
+                replay::clear(model);
+            }
             model.session.growth.restart();
+            model.notice = None;
         }
         EventKind::PromptRead { id, text, from } => main_prompt_read(model, id, text, &from),
         EventKind::SessionPreview { history } => open_session(model, history, false),
@@ -154,6 +161,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             efforts,
             cause,
         } => {
+            let is_new = model.session.effort != effort;
             effort_changed(model, &name, effort, efforts);
             model_changed(model, provider, name, context_window);
             choices::model_changed(model, cause, is_new, effects);
@@ -161,10 +169,12 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
         EventKind::ShellOutput { text } => model.main.shell_output(&text),
         EventKind::ShellFinished { line, text, status } => {
             model.shell = None;
-            let is_new = model.session.effort != effort;
             model.main.shell_finished(line, &text, status);
         }
         EventKind::Notice { level, text } => notice(model, level, text),
+        EventKind::Note { text } => {
+            model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
+        }
         EventKind::SessionFailed { why } => notice(model, NoticeLevel::Error, why),
         EventKind::Finished(outcome) => main_finished(model, &outcome, effects),
         kind => {
@@ -172,9 +182,6 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             {
                 agent_reported(model, report);
             }
-        EventKind::Note { text } => {
-            model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
-        }
             transcribe(&mut model.main, kind, model.now);
         }
     }
@@ -210,7 +217,7 @@ fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
         model.now = HISTORY_START + since;
         apply_stored(model, &path, kind);
     }
-    replay::end_agents(model, 0);
+    replay::end_agents(model);
     model.now = now;
     agents::fold(model);
     model.main.finish_growing();
@@ -221,7 +228,7 @@ fn open_session(model: &mut TuiModel, history: Vec<AgentEvent>, another: bool) {
 }
 
 /// Counts the user's prompts to main.
-fn prompts_in(history: &[AgentEvent]) -> usize {
+pub fn prompts_in(history: &[AgentEvent]) -> usize {
     let is_prompt = |event: &&AgentEvent| {
         event.path.is_root()
             && matches!(event.kind, EventKind::PromptRead { from: Sender::Person, .. })
@@ -263,6 +270,9 @@ fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
         kind => {
             if let EventKind::TurnFinished { cost, .. } = &kind {
                 model.session.cost += *cost;
+                if let Some(agent) = model.agents.get_mut(path) {
+                    agent.paid += *cost;
+                }
             }
             // A stored session's results have figures only, until the conversation is read.
             let figures = now >= HISTORY_START && matches!(kind, EventKind::ToolFinished { .. });

@@ -97,7 +97,11 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
         return first_run::hint(model, first);
     }
     if model.session.read_only && model.focused().is_none() {
-        let copies = hint(Action::Submit, "continues in a copy, as --fork-session does");
+        let words = match model.session.growth.left {
+            true => "resumes it here",
+            false => "continues in a copy, as --fork-session does",
+        };
+        let copies = hint(Action::Submit, words);
         let pieces = [copies, fixed_hint("/resume another"), fixed_hint("Ctrl+D quits")];
         return pieces.into_iter().flatten().collect();
     }

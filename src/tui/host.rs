@@ -37,9 +37,10 @@ pub enum HostRequest {
     SessionPreviews { ids: Vec<SessionId>, previews: Vec<SessionEnd> },
     /// The sessions whose texts have all words of the query.
     SearchSessions { query: String, everywhere: bool, hits: SessionHits },
-    /// The events of a session that another process writes to, once its file has another size than
-    /// this; the new size. Without any after a while.
-    SessionGrowth { session: SessionId, size: u64, events: Option<Vec<AgentEvent>> },
+    /// The events of a session that another process writes to, a list for each file with main's first,
+    /// once they have another size than this together; the new size. Without any after a while, or once
+    /// it is no longer as this says whether the process has left.
+    SessionGrowth { session: SessionId, size: u64, left: bool, files: Option<Vec<Vec<AgentEvent>>> },
     /// Models that can be picked.
     Models(ModelList),
     /// Model servers on this machine that respond on their usual ports.
@@ -181,9 +182,9 @@ pub struct SessionChoice {
     pub elsewhere: bool,
     /// The git branch at its beginning.
     pub branch: Option<String>,
-    /// How it ended, once that is known.
     /// Whether a program has it open.
     pub open: bool,
+    /// How it ended, once that is known.
     pub end: SessionEnd,
 }
 

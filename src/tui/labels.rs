@@ -23,6 +23,9 @@ pub fn with_detail(words: &str, more: Option<String>) -> String {
 /// A tool that runs longer than this shows its own time; so does a question.
 pub const OWN_CLOCK_AFTER: Duration = Duration::from_secs(5);
 
+/// What an agent does that works in another program.
+pub const ELSEWHERE: &str = "at work in the other caliban";
+
 /// An agent without events for this long is shown as silent.
 const SILENT_AFTER: Duration = Duration::from_secs(40);
 
@@ -76,6 +79,9 @@ pub fn agent_status(model: &TuiModel, agent: &AgentState) -> StatusLabel {
     let run = &agent.run;
     if let RunPhase::Ended(end) = &run.phase {
         return label(Glyph::of_end(end), agent_end_label(agent, end));
+    }
+    if run.phase == RunPhase::Elsewhere {
+        return label(Glyph::Waits, ELSEWHERE);
     }
     if run.cancelling {
         return label(Glyph::Spinner, "cancelling");
@@ -350,6 +356,9 @@ pub fn tally_pieces(
     }
     if tally.queued > 0 {
         parts.push((format!("{} queued", tally.queued), None));
+    }
+    if tally.elsewhere > 0 {
+        parts.push((format!("{} {ELSEWHERE}", tally.elsewhere), None));
     }
     if asks > 0 {
         let verb = if asks == 1 { "needs you" } else { "need you" };

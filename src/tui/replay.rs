@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::protocol::{AgentInfo, AgentPath, Command, Cost, EventKind, RunEnd, RunOutcome, Sender};
-use crate::tui::agents::{AgentState, RunState, TranscriptLocation, update as agents};
+use crate::tui::agents::{AgentState, RunPhase, RunState, TranscriptLocation, update as agents};
 use crate::tui::background::{Jobs, update as background};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
@@ -31,11 +31,10 @@ pub(super) fn clear(model: &mut TuiModel) {
     model.questions = QuestionQueue::default();
 }
 
-/// Ends the agents of the history but the first `known` ones, which have ended: all have ended and have no
-/// row in the background.
-pub(super) fn end_agents(model: &mut TuiModel, known: usize) {
+/// Ends the agents of the history: all have ended and have no row in the background.
+pub(super) fn end_agents(model: &mut TuiModel) {
     let now = model.now;
-    for agent in model.agents.iter_mut().skip(known) {
+    for agent in model.agents.iter_mut() {
         if agent.alive() {
             let outcome = RunOutcome::without_work(RunEnd::Interrupted);
             agent.run.apply(&EventKind::Finished(Box::new(outcome.clone())), now);
@@ -109,7 +108,9 @@ pub(super) fn transcript_read(model: &mut TuiModel, path: &AgentPath, events: Ve
     }
     if let Some(agent) = model.agents.get_mut(path) {
         agent.transcript.finish_growing();
-        agent.transcript.close_calls();
+        if agent.run.phase != RunPhase::Elsewhere {
+            agent.transcript.close_calls();
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Facts about the session that the screen shows.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -51,7 +52,7 @@ pub struct ScreenSession {
     /// Whether another program writes to the session, which can only be read here.
     pub read_only: bool,
     /// What is known of what that program has written.
-    pub growth: SessionGrowth,
+    pub growth: Box<SessionGrowth>,
     /// Whether the session is stored and can be resumed.
     pub resumable: bool,
     /// Notes after the name on the first line, such as `AGENTS.md read`.
@@ -67,16 +68,24 @@ pub struct ScreenSession {
 pub struct SessionGrowth {
     /// Whether the host looks for more.
     pub is_awaited: bool,
-    /// The size of its file, and the number of its events that are shown.
+    /// Whether that program has left it.
+    pub left: bool,
+    /// The size of its files, and the number of events of each agent's that are shown.
     pub size: u64,
-    pub events: usize,
+    pub events: HashMap<AgentPath, usize>,
     /// The time of the first one.
     pub began: Option<Timestamp>,
-    /// What main does there.
-    pub phase: RunPhase,
+    /// What main and the agents without an end do there.
+    pub phases: HashMap<AgentPath, RunPhase>,
 }
 
 impl SessionGrowth {
+    /// Whether an agent works there.
+    pub fn is_at_work(&self) -> bool {
+        let works = |phase: &RunPhase| !matches!(phase, RunPhase::Idle | RunPhase::Ended(_));
+        !self.left && self.phases.values().any(works)
+    }
+
     /// Begins with the first event again. A request that has not been answered still counts.
     pub fn restart(&mut self) {
         *self = Self { is_awaited: self.is_awaited, ..Self::default() };

@@ -305,7 +305,9 @@ fn notify_question(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
     match answered {
         HostRequest::Remember(_) | HostRequest::StatusLine { .. } => false,
-        HostRequest::SessionGrowth { events, .. } => events.is_some(),
+        HostRequest::SessionGrowth { left, files, .. } => {
+            files.is_some() || *left != model.session.growth.left
+        }
         HostRequest::Keep { choice: KeptChoice::Theme(_), .. } => true,
         HostRequest::Keep { result, .. } => *result != Ok(None),
         HostRequest::Notify { result, .. } => result.is_err(),
@@ -341,8 +343,8 @@ fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<Sc
         HostRequest::SearchSessions { query, everywhere, hits } => {
             sessions::searched(model, &query, everywhere, hits);
         }
-        HostRequest::SessionGrowth { session, size, events } => {
-            growth::grown(model, session, size, events);
+        HostRequest::SessionGrowth { session, size, left, files } => {
+            growth::grown(model, session, (size, left), files);
         }
         HostRequest::Models(list) => picker::fill_models(model, list),
         HostRequest::LocalServers(servers) => first_run::servers_found(model, servers),

@@ -208,7 +208,7 @@ async fn two_programs_do_not_write_to_one_session() {
     // The screen only shows it.
     for args in [["--resume", &id].as_slice(), &["-c"]] {
         let screen = Screen::start(&scene.world, args.iter().copied(), 120, 24);
-        let shown = screen.wait_for("read-only: the session is open in another caliban");
+        let shown = screen.wait_for("read-only: at work in the other caliban");
         assert!(shown.contains("one") && shown.contains("as --fork-session does"), "{shown}");
         screen.keys(CTRL_D);
         assert_eq!(screen.exit().exit, Ok(0));

@@ -373,6 +373,7 @@ fn row(group: AgentGroup<'_>, at: usize, columns: &Columns, room: usize) -> Line
             // The sign before the row says so.
             (words.strip_prefix("failed: ").map(str::to_owned).unwrap_or(words), style)
         }
+        RunPhase::Elsewhere => (state.text, theme.dim),
         _ if agent.in_background => ("in the background".to_owned(), theme.dim),
         _ => (labels::row_label(model, agent, &state, left), theme.text),
     };

@@ -20,7 +20,7 @@ pub use run::{HISTORY_START, RunPhase, RunState};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
 
-use crate::protocol::{AgentId, AgentInfo, AgentPath, RunEnd, RunOutcome, WorktreeInfo};
+use crate::protocol::{AgentId, AgentInfo, AgentPath, Cost, RunEnd, RunOutcome, WorktreeInfo};
 use crate::tui::theme::Glyph;
 use crate::tui::transcript::{ItemKind, Scroll, TranscriptState};
 
@@ -88,6 +88,8 @@ pub struct AgentState {
     pub result_read: bool,
     /// Its git worktree, if it works in one of its own or has left work there.
     pub worktree: Option<Box<WorktreeInfo>>,
+    /// The cost of its requests that the session has paid for.
+    pub paid: Cost,
     /// The prompt with which the program last resumed it.
     pub resume_prompt: Option<String>,
     /// Its first run, once it was resumed.
@@ -128,6 +130,13 @@ impl AgentState {
         self.first_run.as_ref().map_or(self, |first| &first.agent)
     }
 
+    /// Whether another session has paid for it, of which this one is a copy.
+    pub fn is_copied(&self) -> bool {
+        self.location == TranscriptLocation::Missing
+            && self.paid == Cost::default()
+            && self.run.cost != Cost::default()
+    }
+
     /// Whether it has ended and can be resumed from its transcript.
     pub fn resumable(&self) -> bool {
         self.location != TranscriptLocation::Missing
@@ -157,6 +166,8 @@ pub struct AgentTally {
     /// Alive in the background; not among the running and queued ones.
     pub in_background: usize,
     pub queued: usize,
+    /// At work in another program.
+    pub elsewhere: usize,
     pub done: usize,
     pub cancelled: usize,
     pub failed: usize,
@@ -275,6 +286,7 @@ impl AgentSet {
             resume_prompt: None,
             first_run: None,
             worktree: None,
+            paid: Cost::default(),
         });
         let last = self.list.len() - 1;
         &mut self.list[last]
@@ -388,6 +400,7 @@ impl AgentSet {
                     Glyph::Failed => &mut tally.failed,
                     _ => &mut tally.empty,
                 },
+                RunPhase::Elsewhere => &mut tally.elsewhere,
                 _ if agent.in_background => &mut tally.in_background,
                 RunPhase::Queued { .. } => &mut tally.queued,
                 _ => &mut tally.running,

@@ -75,6 +75,8 @@ pub enum RunPhase {
     },
     /// Summarizing the conversation.
     Compacting,
+    /// At work in another program, which has the session open.
+    Elsewhere,
     Ended(RunEnd),
 }
 
@@ -95,7 +97,7 @@ impl RunState {
 
     /// Whether no run is in progress. Main may still wait for something before its next run.
     pub fn is_idle(&self) -> bool {
-        matches!(self.phase, RunPhase::Idle | RunPhase::Ended(_))
+        matches!(self.phase, RunPhase::Idle | RunPhase::Elsewhere | RunPhase::Ended(_))
     }
 
     /// Whether it waits for a free slot.
@@ -103,8 +105,9 @@ impl RunState {
         matches!(self.phase, RunPhase::Queued { .. })
     }
 
-    /// Time it has worked so far, or in total.
+    /// Time it has worked so far, or in total; in another program, as far as that is known.
     pub fn elapsed(&self, now: Duration) -> Option<Duration> {
+        let now = if self.phase == RunPhase::Elsewhere { self.last_activity } else { now };
         Some(self.ended.unwrap_or(now).saturating_sub(self.started?))
     }
 

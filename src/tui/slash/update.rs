@@ -276,7 +276,8 @@ fn cost_lines(model: &TuiModel) -> Vec<PageLine> {
         context => format!("{} tokens of the last request", tokens(context)),
     };
     let (main, main_cost) = (model.session.main_spent.0.counted(), model.session.main_spent.1);
-    let (of_agents, _) = labels::sum_usage(model.agents.iter());
+    let own = model.agents.iter().filter(|agent| !agent.is_copied());
+    let (of_agents, _) = labels::sum_usage(own);
     let cost = match money(model.total_cost()) {
         unknown if unknown.is_empty() => {
             let name = one_line(&model.session.model);
@@ -307,7 +308,11 @@ fn cost_lines(model: &TuiModel) -> Vec<PageLine> {
     for agent in agents {
         let (number, run) = (agent.number.to_string(), &agent.run);
         let (name, task) = (&agent.info.name, &agent.info.description);
-        lines.push(row(&number, name, run.usage.counted(), run.cost, task));
+        let task = match agent.is_copied() {
+            true => format!("before the copy · {task}"),
+            false => task.clone(),
+        };
+        lines.push(row(&number, name, run.usage.counted(), run.cost, &task));
     }
     lines
 }
