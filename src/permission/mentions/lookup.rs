@@ -215,7 +215,10 @@ impl<'a> FileLookup<'a> {
     /// Reads the variables of the script; its names are relative to `bases`.
     pub fn new(script: &Script, bases: Vec<PathBuf>, home: Option<&'a Path>) -> Self {
         let values = known_values(script, home);
-        let read = holds_input(script).then(|| read_variables(script)).unwrap_or_default();
+        let read = match holds_input(script) {
+            true => read_variables(script),
+            false => BTreeSet::new(),
+        };
         let mut lookup = Self { bases, home, values, read, left: Some(MAX_STEPS) };
         lookup.add_glob_names();
         lookup
