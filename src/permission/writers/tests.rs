@@ -140,7 +140,7 @@ fn a_command_whose_files_stand_in_an_archive_or_a_list_may_change_any() {
         "git -c core.pager=cat am a.mbox",
     ];
     bench.asks(lines);
-    let in_every_mode = [
+    let from_elsewhere = [
         "cpio -i < list",
         "zip -@ a.zip < list",
         "rsync -a --files-from=list x y",
@@ -149,6 +149,9 @@ fn a_command_whose_files_stand_in_an_archive_or_a_list_may_change_any() {
         "git checkout HEAD --pathspec-from-file list",
         "xargs -a list rm",
         "xargs rm < list",
+    ];
+    bench.asks(from_elsewhere);
+    let in_every_mode = [
         "git restore --pathspec-from-file=- <<< src",
         "git restore --pathspec-from-file=- <<< src/sub/..",
         "printf 'src\\n' | xargs rm -r",
@@ -171,6 +174,7 @@ fn a_command_whose_files_stand_in_an_archive_or_a_list_may_change_any() {
     ]);
     let free = bench.allow("Bash");
     free.allows(lines);
+    free.allows(from_elsewhere);
     free.asks(in_every_mode);
     JudgeFixture::new().allow("Bash(unzip:*)").deny("Read(.env)").allows(["unzip a.zip"]);
 }
