@@ -78,7 +78,11 @@ impl BaseDirs {
             commands.iter().flat_map(|command| dir_changes(command)).collect();
         let mut lookup = FileLookup::new(script, vec![cwd.to_owned()], home);
         let repeats = script.repeats_anywhere();
-        let mut is_open = sets_search_path(script, &commands);
+        let starts_any = |command: &&SimpleCommand| {
+            command.words.first().is_some_and(|program| !program.literal)
+        };
+        // A program by the value of a variable may be `cd`.
+        let mut is_open = sets_search_path(script, &commands) || commands.iter().any(starts_any);
         let mut again = false;
         loop {
             let before = lookup.bases.len();

@@ -348,6 +348,11 @@ fn decode(text: &[char], value: Option<usize>) -> Spelling<'static> {
             ('$', Some(_)) if end > at + 1 => items.push(open(expansion(&text[at..end]))),
             ('`', _) | ('<' | '>', Some('(')) => items.push(open(Piece::Any)),
             (LIMIT, _) => items.push(open(Piece::Limit)),
+            ('~', _) if tilde::is_behind_subscript(text, at) => {
+                items.push(open(Piece::Limit));
+                at = tilde::folder(text, at).1;
+                continue;
+            }
             ('~', _) if tilde::is_at(text, at, value, items.last().is_some_and(is_colon)) => {
                 let (piece, end) = tilde::folder(text, at);
                 items.push(quoted(piece));

@@ -354,7 +354,9 @@ impl<'a> FileLookup<'a> {
                 }
                 _ => vec![vec![Piece::Any]],
             };
-            if texts.len() * values.len() > limit {
+            // Quotes decide how bash splits a value that stands beside other text.
+            let is_split = text.len() > 1 && values.iter().flatten().any(is_blank);
+            if is_split || texts.len() * values.len() > limit {
                 return vec![vec![Piece::Limit]];
             }
             let with = |text: &Vec<Piece>| -> Vec<Vec<Piece>> {

@@ -5,16 +5,24 @@ use super::piece::Piece;
 /// Where the value begins in a word of the form of an assignment, such as `if=~/a`. Bash expands
 /// tildes in these as well.
 pub fn in_word(text: &[char]) -> Option<usize> {
-    let is_letter = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
-    let mut at = text.iter().take_while(|c| is_letter(c)).count();
-    if at == 0 || text[0].is_ascii_digit() {
-        return None;
-    }
-    if text.get(at) == Some(&'[') {
-        at += text[at..].iter().position(|c| *c == ']')? + 1;
-    }
+    let mut at = name_length(text)?;
     at += usize::from(text.get(at) == Some(&'+'));
     (text.get(at) == Some(&'=')).then_some(at + 1)
+}
+
+/// The length of the name of a variable at the beginning of the text.
+fn name_length(text: &[char]) -> Option<usize> {
+    let is_letter = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+    let length = text.iter().take_while(|c| is_letter(c)).count();
+    (length > 0 && !text[0].is_ascii_digit()).then_some(length)
+}
+
+/// Whether a tilde may stand for a folder behind a subscript, as in `x[a]=~/b`: only bash knows
+/// where that ends.
+pub fn is_behind_subscript(text: &[char], at: usize) -> bool {
+    let begins = |length: usize| text.get(length) == Some(&'[') && at > length;
+    let at = before_continuations(text, at);
+    at > 0 && matches!(text[at - 1], '=' | ':') && name_length(text).is_some_and(begins)
 }
 
 /// Whether a tilde at this place may stand for a folder: at the beginning of the word, and in an

@@ -277,6 +277,39 @@ fn blanks_of_a_value_are_not_lost() {
     }
     bench.allows(["x='a b'; own \"$x\"", "x='a b'; own $x"]);
     let bench = JudgeFixture::new().allow("Bash(own:*)");
-    bench.allows(["x=$'a\\tb'; own \"./$x\"", "x=$'a\\nb'; own $x"]);
+    bench.allows(["x=$'a\\nb'; own $x"]);
+    bench.asks(["x=$'a\\tb'; own \"./$x\""]);
     bench.asks(["x=$'a\\t--output=f'; own $x", "x=$'a\\n--output=f'; own $x"]);
+}
+
+#[test]
+fn a_value_that_bash_joins_or_splits_in_its_own_way_is_never_allowed() {
+    let prefix = JudgeFixture::new().allow("Bash(cat:*)").allow("Bash(own:*)");
+    for bench in [prefix, JudgeFixture::new().allow("Bash")] {
+        let bench = bench.deny("Read(.env)").deny("Read(/secrets/key)").deny("Read(/k f)");
+        for line in [
+            "x=.; for y in e n v; do x=$x$y; done; cat $x",
+            "x=a; for i in 1 2; do y=$x; x=secrets; done; cat $y/key",
+            "y='secrets src'; for x in $y; do cat $x/key; done",
+            "y='a e b'; for x in $y; do cat .${x}nv; done",
+            "y=' secrets '; for x in $y; do cat \"$x/key\"; done",
+            "x='k '; y='f z'; cat \"$x\"$y",
+            "x=' '; z='a k'; cat $z\"$x\"f",
+            "cat x[a[b]]=~+/secrets/key",
+            "cat x[\"a]\"]=~+/secrets/key",
+        ] {
+            let judgement = bench.bash_judgement(line);
+            assert_ne!(judgement.decision, Allow, "{line}: {}", judgement.why);
+        }
+    }
+    let bench = JudgeFixture::new().allow("Bash").deny("Read(/secrets/key)");
+    bench.asks(["x=cd; $x secrets; cat key", "x='cd secrets'; $x; cat key"]);
+    let bench = JudgeFixture::new().allow("Bash(own:*)");
+    bench.asks([
+        "x=da; for i in s h; do x=$x$i; done; own \"$x\" -c 'echo a'",
+        "x=a; for i in 1 2; do y=$x; x=sh; done; own $y -c 'echo a'",
+        "y='a sh b'; for x in $y; do own \"/bin/$x\" -c 'echo a'; done",
+        "y='a s b'; for x in $y; do own ${x}h -c 'echo a'; done",
+    ]);
+    bench.allows(["for x in a b; do own $x; done", "x=a; own $x/b", "x='a b'; own \"$x\""]);
 }

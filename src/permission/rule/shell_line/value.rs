@@ -23,7 +23,8 @@ pub type ValueList = Vec<(String, Vec<Piece>)>;
 /// The values that the line gives to variables.
 pub fn values_of(script: &Script) -> ValueList {
     let named = |(name, texts): (String, Vec<Vec<Piece>>)| {
-        texts.into_iter().map(move |text| (name.clone(), text))
+        let words: Vec<_> = texts.iter().flat_map(|text| variables::words_of(text)).collect();
+        texts.into_iter().chain(words).map(move |text| (name.clone(), text))
     };
     variables::variable_texts(script).into_iter().flat_map(named).collect()
 }
