@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::Origin;
-use crate::protocol::is_seen;
+use crate::protocol::{certain_columns, is_seen};
 
 /// A hook, server, rule or setting that needs trust.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +58,10 @@ pub(super) fn one_line(text: &str, end: Option<&str>) -> String {
         let slashes = &rest[..rest.len() - behind.len()];
         let Some(next) = behind.chars().next() else { return line + slashes };
         let is_seen = is_seen(line.chars().next_back(), next, None);
-        let stays = is_seen && shows(next) && !end.is_some_and(|end| behind.starts_with(end));
+        let stays = is_seen
+            && certain_columns(next).is_some()
+            && shows(next)
+            && !end.is_some_and(|end| behind.starts_with(end));
         line.push_str(slashes);
         if !stays || behind.starts_with("u{") {
             line.push_str(slashes);

@@ -64,9 +64,9 @@ pub use outcome::{ApiError, Failure, RunEnd, RunOutcome};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use permission_mode::PermissionMode;
 pub use printable::{
-    BLANK, clip_chars, escaped_lines, is_invisible, is_joined, is_seen, is_variation_selector,
-    printable, printable_line, printable_message, printable_path, selects_picture, shell_path,
-    shell_word,
+    BLANK, certain_columns, clip_chars, escaped_lines, is_invisible, is_joined, is_seen,
+    is_variation_selector, printable, printable_line, printable_message, printable_path,
+    selects_picture, shell_path, shell_word,
 };
 pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, Question, RuleFile};
 pub use quoted::{quoted, quoted_name};

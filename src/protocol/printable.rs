@@ -202,6 +202,82 @@ fn is_joining_script(c: char) -> bool {
     matches!(c, '\u{600}'..='\u{8ff}' | '\u{900}'..='\u{dff}') && c != '\u{61c}'
 }
 
+/// The columns that terminals give a character, if they agree: letters, marks and signs that have
+/// been in Unicode for long. `None` for all others, and for marks that stand in some terminals
+/// beside the letter before them, and in others above it.
+pub fn certain_columns(c: char) -> Option<usize> {
+    match c.width() {
+        _ if matches!(c, ' '..='~') => Some(1),
+        Some(0) if is_mark_everywhere(c) => Some(0),
+        Some(1) if is_narrow_everywhere(c) => Some(1),
+        Some(1) if matches!(c, '\u{980}'..='\u{df4}') && !is_one_sign('a', c) => Some(1),
+        Some(2) if is_wide_everywhere(c) => Some(2),
+        _ => None,
+    }
+}
+
+/// Whether a mark takes no column of its own in any terminal. Many vowels of Tamil, Bengali and
+/// other scripts do in some, which then leave them out or draw them over the next letter.
+fn is_mark_everywhere(c: char) -> bool {
+    matches!(c,
+        '\u{300}'..='\u{34e}' | '\u{350}'..='\u{36f}' | '\u{483}'..='\u{489}'
+        // Hebrew, Arabic, Devanagari, Thai and Lao.
+        | '\u{591}'..='\u{5bd}' | '\u{5bf}' | '\u{5c1}' | '\u{5c2}' | '\u{5c4}' | '\u{5c5}'
+        | '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}'
+        | '\u{6d6}'..='\u{6dc}' | '\u{6df}'..='\u{6e4}' | '\u{900}'..='\u{902}' | '\u{93a}' | '\u{93c}'
+        | '\u{941}'..='\u{948}' | '\u{94d}' | '\u{951}'..='\u{957}' | '\u{962}' | '\u{963}'
+        | '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}'
+        | '\u{eb1}' | '\u{eb4}'..='\u{eb9}' | '\u{ebb}' | '\u{ebc}' | '\u{ec8}'..='\u{ecd}'
+        // Vowels and endings of Hangul, marks for symbols, voiced kana.
+        | '\u{1161}'..='\u{11ff}' | '\u{20d0}'..='\u{20f0}' | '\u{3099}' | '\u{309a}')
+}
+
+fn is_narrow_everywhere(c: char) -> bool {
+    matches!(c,
+        // Latin, Greek, Cyrillic, Armenian, Hebrew, Arabic, Devanagari, Thai, Lao, Georgian.
+        '\u{a1}'..='\u{ac}' | '\u{ae}'..='\u{2ff}' | '\u{370}'..='\u{482}' | '\u{48a}'..='\u{52f}'
+        | '\u{531}'..='\u{58a}' | '\u{5be}'..='\u{5f4}' | '\u{606}'..='\u{60f}'
+        | '\u{61b}' | '\u{61f}'..='\u{64a}' | '\u{660}'..='\u{6d5}' | '\u{6ee}'..='\u{6ff}'
+        | '\u{903}'..='\u{939}' | '\u{93d}'..='\u{940}' | '\u{949}'..='\u{94c}' | '\u{950}'
+        | '\u{958}'..='\u{97f}' | '\u{e01}'..='\u{e32}' | '\u{e3f}'..='\u{e5b}'
+        | '\u{e81}'..='\u{eb2}' | '\u{ebd}'..='\u{ec6}' | '\u{ed0}'..='\u{ed9}'
+        | '\u{10a0}'..='\u{10fc}' | '\u{1e00}'..='\u{1fff}'
+        // Punctuation, currencies, arrows, mathematics, boxes and other signs.
+        | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{2070}'..='\u{20bf}'
+        | '\u{2100}'..='\u{22ff}' | '\u{2308}'..='\u{230b}' | '\u{2400}'..='\u{2426}' | '\u{2460}'..='\u{25ff}'
+        | '\u{2600}'..='\u{262f}' | '\u{2638}'..='\u{2689}' | '\u{2690}'..='\u{26ff}' | '\u{2701}'..='\u{27bf}' | '\u{27e6}'..='\u{27ef}' | '\u{2801}'..='\u{28ff}'
+        | '\u{ff61}'..='\u{ff9d}')
+}
+
+/// The wide characters of East Asian scripts, and the pictures that were wide in Unicode 9.
+fn is_wide_everywhere(c: char) -> bool {
+    matches!(c,
+        '\u{1100}'..='\u{115e}' | '\u{2e80}'..='\u{2fd5}' | '\u{3001}'..='\u{3029}'
+        | '\u{3030}'..='\u{303e}' | '\u{3041}'..='\u{3096}' | '\u{309b}'..='\u{3163}'
+        | '\u{3165}'..='\u{318e}' | '\u{3190}'..='\u{31ba}' | '\u{31f0}'..='\u{3247}'
+        | '\u{3250}'..='\u{4db5}' | '\u{4e00}'..='\u{9fd5}' | '\u{a000}'..='\u{a4c6}'
+        | '\u{ac00}'..='\u{d7a3}' | '\u{f900}'..='\u{fad9}' | '\u{fe30}'..='\u{fe6b}'
+        | '\u{ff01}'..='\u{ff60}' | '\u{ffe0}'..='\u{ffe6}' | '\u{20000}'..='\u{2fa1d}'
+        | '\u{231a}' | '\u{231b}' | '\u{23e9}'..='\u{23ec}' | '\u{23f0}' | '\u{23f3}'
+        | '\u{25fd}' | '\u{25fe}' | '\u{2614}' | '\u{2615}' | '\u{2648}'..='\u{2653}'
+        | '\u{267f}' | '\u{2693}' | '\u{26a1}' | '\u{26aa}' | '\u{26ab}' | '\u{26bd}' | '\u{26be}'
+        | '\u{26c4}' | '\u{26c5}' | '\u{26ce}' | '\u{26d4}' | '\u{26ea}' | '\u{26f2}' | '\u{26f3}'
+        | '\u{26f5}' | '\u{26fa}' | '\u{26fd}' | '\u{2705}' | '\u{270a}' | '\u{270b}' | '\u{2728}'
+        | '\u{274c}' | '\u{274e}' | '\u{2753}'..='\u{2755}' | '\u{2757}' | '\u{2795}'..='\u{2797}'
+        | '\u{27b0}' | '\u{27bf}' | '\u{2b1b}' | '\u{2b1c}' | '\u{2b50}' | '\u{2b55}'
+        | '\u{1f300}'..='\u{1f320}' | '\u{1f32d}'..='\u{1f335}' | '\u{1f337}'..='\u{1f37c}'
+        | '\u{1f37e}'..='\u{1f393}' | '\u{1f3a0}'..='\u{1f3ca}' | '\u{1f3cf}'..='\u{1f3d3}'
+        | '\u{1f3e0}'..='\u{1f3f0}' | '\u{1f3f4}' | '\u{1f3f8}'..='\u{1f3fa}'
+        | '\u{1f400}'..='\u{1f43e}' | '\u{1f440}' | '\u{1f442}'..='\u{1f4fc}'
+        | '\u{1f4ff}'..='\u{1f53d}' | '\u{1f54b}'..='\u{1f54e}' | '\u{1f550}'..='\u{1f567}'
+        | '\u{1f57a}' | '\u{1f595}' | '\u{1f596}' | '\u{1f5a4}' | '\u{1f5fb}'..='\u{1f64f}'
+        | '\u{1f680}'..='\u{1f6c5}' | '\u{1f6cc}' | '\u{1f6d0}'..='\u{1f6d2}'
+        | '\u{1f6eb}' | '\u{1f6ec}' | '\u{1f6f4}'..='\u{1f6f6}' | '\u{1f910}'..='\u{1f91e}'
+        | '\u{1f920}'..='\u{1f927}' | '\u{1f930}' | '\u{1f933}'..='\u{1f93e}'
+        | '\u{1f940}'..='\u{1f94b}' | '\u{1f950}'..='\u{1f95e}' | '\u{1f980}'..='\u{1f991}'
+        | '\u{1f9c0}')
+}
+
 /// Quotes a text as one shell word, if needed.
 pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/.-_+@%:=,".contains(c);

@@ -149,10 +149,10 @@ impl LinearScreen {
         let _ = aside.draw(|frame| view.draw(model, frame));
         let buffer = aside.backend().buffer();
         let row = |y| {
-            let mut wide = false;
+            let mut behind = 0;
             let cells = (0..area.width).map(|x| {
-                let symbol = if wide { "" } else { buffer[(x, y)].symbol() };
-                wide = crate::tui::text::width(symbol) > 1;
+                let symbol = if behind > 0 { "" } else { buffer[(x, y)].symbol() };
+                behind = usize::max(behind, crate::tui::text::width(symbol)).saturating_sub(1);
                 symbol.to_owned()
             });
             DrawnRow(cells.collect())

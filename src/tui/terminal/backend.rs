@@ -6,10 +6,12 @@ use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth as _};
 use ratatui::layout::{Position, Size};
 
+use crate::protocol::certain_columns;
 use crate::tui::text::{most_columns, width};
 
-/// [`CrosstermBackend`], but the cursor moves behind each sign about whose width terminals disagree.
-/// Otherwise such signs would push the rest of a row over what stands beside it.
+/// [`CrosstermBackend`], but each sign about whose width terminals disagree is written over blanks, and
+/// the cursor moves behind it. Otherwise such signs would push the rest of a row over what stands beside
+/// it, or leave something of what stood in their place.
 pub(super) struct ColumnBackend<W: Write>(CrosstermBackend<W>);
 
 impl<W: Write> ColumnBackend<W> {
@@ -18,11 +20,23 @@ impl<W: Write> ColumnBackend<W> {
     }
 }
 
+/// Whether all terminals give the sign of a cell as many columns as it has cells.
+fn is_certain(sign: &str) -> bool {
+    match sign.as_bytes() {
+        [_] => true,
+        _ => {
+            let mut chars = sign.chars();
+            let first = chars.next().map(certain_columns);
+            chars.next().is_none() && first != Some(None)
+        }
+    }
+}
+
 /// How many columns more than its cells a terminal may give a sign.
 fn excess_columns(sign: &str) -> usize {
-    match most_columns(sign) {
-        0 | 1 => 0,
-        most => most.saturating_sub(width(sign)),
+    match is_certain(sign) {
+        true => 0,
+        false => most_columns(sign).saturating_sub(width(sign)),
     }
 }
 
@@ -52,10 +66,20 @@ impl<W: Write> Backend for ColumnBackend<W> {
         I: Iterator<Item = (u16, u16, &'a Cell)>,
     {
         let cells: Vec<_> = content.collect();
-        // Each run begins with a move of the cursor.
-        cells
-            .split_inclusive(|(_, _, cell)| excess_columns(cell.symbol()) > 0)
-            .try_for_each(|run| self.0.draw(run.iter().copied()))
+        for run in cells.split_inclusive(|(_, _, cell)| !is_certain(cell.symbol())) {
+            let Some(((x, y, last), before)) = run.split_last() else { continue };
+            if is_certain(last.symbol()) {
+                self.0.draw(run.iter().copied())?;
+                continue;
+            }
+            // What stands in its cells would stay where a terminal draws the sign in fewer.
+            let mut blank = (*last).clone();
+            blank.set_symbol(" ");
+            let blanks = (*x..).take(usize::from(last.cell_width())).map(|x| (x, *y, &blank));
+            self.0.draw(before.iter().copied().chain(blanks))?;
+            self.0.draw(std::iter::once((*x, *y, *last)))?;
+        }
+        Ok(())
     }
 
     fn append_lines(&mut self, count: u16) -> io::Result<()> {

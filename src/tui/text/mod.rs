@@ -22,8 +22,7 @@ pub use markdown::{MarkdownStream, MarkdownWords, Widths};
 pub use sanitize::{one_line, reveal, reveal_line, sanitize};
 pub use sgr::styled_line;
 pub use width::{
-    column_width, first_of_joined, is_one_column, most_columns, padded, truncate, truncate_line,
-    unjoined, width,
+    column_width, first_of_joined, most_columns, padded, truncate, truncate_line, unjoined, width,
 };
 pub use wrap::{hard_wrap, tail_lines, wrap_hanging, wrap_line, wrap_text};
 pub use written::wrap_written;

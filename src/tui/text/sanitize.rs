@@ -7,7 +7,8 @@ use std::fmt::Write;
 use unicode_width::UnicodeWidthChar;
 
 use crate::protocol::{
-    BLANK, EscapeReader, is_invisible, is_joined, is_seen, is_variation_selector, selects_picture,
+    BLANK, EscapeReader, certain_columns, is_invisible, is_joined, is_seen, is_variation_selector,
+    selects_picture,
 };
 
 /// Cells between tab stops.
@@ -44,7 +45,7 @@ pub fn sanitize_with_tabs(text: &str) -> Cow<'_, str> {
 /// something else. To a shell, `x` and `#` with a no-break space between them are one word, not a
 /// comment. Newlines and tabs stay.
 pub fn reveal(text: &str) -> Cow<'_, str> {
-    let may_change = |c| is_suspect(c) || is_skin_tone(c) || !is_seen(None, c, None);
+    let may_change = |c| is_suspect(c) || certain_columns(c).is_none() || !is_seen(None, c, None);
     let Some(start) = find_first(text, may_change) else {
         return Cow::Borrowed(text);
     };
@@ -174,9 +175,9 @@ impl Sanitizer {
             '\u{e0000}'..='\u{e007f}' => return self.tags(c, rest),
             _ if is_shown_by_number(c) => self.show(c),
             _ if self.reveals && !is_seen(self.previous, c, rest.chars().next()) => self.show(c),
+            _ if self.reveals && certain_columns(c).is_none() => self.show(c),
             _ if is_dropped(c) => self.leave_out(c),
             _ if is_variation_selector(c) => self.variation(c, rest.chars().next()),
-            _ if c.width() == Some(0) && self.reveals && !is_common_mark(c) => self.show(c),
             _ if c.width() == Some(0) => self.mark(c, rest.chars().next()),
             _ => self.keep(c),
         }
@@ -276,23 +277,6 @@ impl Sanitizer {
     }
 }
 
-/// Whether a mark takes no column of its own in any terminal. Many vowels of Tamil, Bengali and
-/// other scripts do in some, which then leave them out or draw them over the next letter.
-fn is_common_mark(c: char) -> bool {
-    matches!(c,
-        '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}'
-        // Hebrew, Arabic, Devanagari, Thai and Lao.
-        | '\u{591}'..='\u{5c7}' | '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}'
-        | '\u{6d6}'..='\u{6ed}' | '\u{900}'..='\u{902}' | '\u{93a}' | '\u{93c}'
-        | '\u{941}'..='\u{948}' | '\u{94d}' | '\u{951}'..='\u{957}' | '\u{962}'..='\u{963}'
-        | '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}'
-        | '\u{eb1}' | '\u{eb4}'..='\u{ebc}' | '\u{ec8}'..='\u{ecd}'
-        // Vowels and endings of Hangul, marks for symbols, voiced kana.
-        | '\u{1160}'..='\u{11ff}' | '\u{d7b0}'..='\u{d7fb}'
-        | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20f0}' | '\u{3099}'..='\u{309a}'
-        | '\u{fe20}'..='\u{fe2f}')
-}
-
 /// The control picture of a C0 character.
 fn control_picture(c: char) -> char {
     char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}')
@@ -365,11 +349,11 @@ mod tests {
             ("a\x1b]0;rm -rf ~\nb", "a␛]0;rm -rf ~\nb"),
             ("a\x1b[8mb\u{9d}c", "a␛[8mb⟨U+009D⟩c"),
             ("r\u{200b}m\u{feff}\u{ad}\u{200d}x", "r⟨U+200B⟩m⟨U+FEFF⟩⟨U+00AD⟩⟨U+200D⟩x"),
-            ("\u{301}☂\u{fe0f}\u{fe0f}", "⟨U+0301⟩☂\u{fe0f}⟨U+FE0F⟩"),
+            ("\u{301}☂\u{fe0f}\u{fe0f}", "⟨U+0301⟩☂⟨U+FE0F⟩⟨U+FE0F⟩"),
             ("x\u{fe0f}\u{fe0f}\u{2800}", "x⟨U+FE0F⟩⟨U+FE0F⟩⟨U+2800⟩"),
             ("a\tb\r\nc", "a\tb␍\nc"),
             ("👩\u{200d}💻 می\u{200c}خواهم", "👩⟨U+200D⟩💻 می\u{200c}خواهم"),
-            ("👍🏽🏽 ☝🏽 🏽", "👍⟨U+1F3FD⟩⟨U+1F3FD⟩ ☝⟨U+1F3FD⟩ 🏽"),
+            ("👍🏽🏽 ☝🏽 🏽", "👍⟨U+1F3FD⟩⟨U+1F3FD⟩ ☝⟨U+1F3FD⟩ ⟨U+1F3FD⟩"),
             (
                 "./te\u{1161}st \u{378}\u{e000}# \u{11a8}",
                 "./te⟨U+1161⟩st ⟨U+0378⟩⟨U+E000⟩# ⟨U+11A8⟩",
@@ -405,6 +389,11 @@ mod tests {
             assert_eq!(reveal(&format!("a{c}b")), revealed);
         }
         // What one terminal draws in no column, and another in one or two.
+        for c in
+            "\u{2630}\u{324f}\u{2d7f}\u{ff9e}\u{fe0f}\u{17d8}\u{1d300}\u{1fadf}\u{302e}".chars()
+        {
+            assert_eq!(reveal(&format!("ok {c}# x")), format!("ok ⟨U+{:04X}⟩# x", u32::from(c)));
+        }
         assert_eq!(reveal("ക\u{d4e}ക"), "ക⟨U+0D4E⟩ക");
         assert_eq!(reveal("க\u{bbe} a\u{302e}"), "க⟨U+0BBE⟩ a⟨U+302E⟩");
         assert_eq!(sanitize("க\u{bbe}"), "க\u{bbe}");

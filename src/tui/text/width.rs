@@ -7,6 +7,8 @@ use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthChar;
 
+use crate::protocol::certain_columns;
+
 /// The byte length and the cells of the grapheme at `at`; `None` at the end.
 ///
 /// A control character has no width, as ratatui does not draw it.
@@ -56,20 +58,10 @@ pub fn width(text: &str) -> usize {
     cells
 }
 
-/// Whether all terminals give a character one column, and never draw it as part of the one before.
-pub fn is_one_column(c: char) -> bool {
-    c.width() == Some(1)
-        && matches!(c,
-        ' '..='~' | '\u{a0}'..='\u{ac}' | '\u{ae}'..='\u{2ff}'
-        | '\u{370}'..='\u{377}' | '\u{37a}'..='\u{482}' | '\u{48a}'..='\u{52f}'
-        | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}'
-        | '\u{2190}'..='\u{22ff}' | '\u{2460}'..='\u{25ff}' | '\u{2701}'..='\u{27bf}')
-}
-
 /// The most columns that a terminal may give a text on one line. Terminals disagree about marks,
 /// signs of several characters, and characters that are new to one of them.
 pub fn most_columns(text: &str) -> usize {
-    text.chars().map(|c| if is_one_column(c) { 1 } else { 2 }).sum()
+    text.chars().map(|c| certain_columns(c).unwrap_or(2)).sum()
 }
 
 /// The longest prefix that fits into `cells`, and its width.
