@@ -39,12 +39,11 @@ pub(super) const LIMIT_KEYS: [&str; 15] = [
 ];
 
 /// Keys that a project may set freely. None of `tui`: the screen shows what the user is asked to allow.
-const FREE_KEYS: [&str; 10] = [
+const FREE_KEYS: [&str; 9] = [
     "model.name",
     "model.effort",
     "permissions.ask",
     "permissions.deny",
-    "subagents.tool_name",
     "subagents.on_limit",
     "subagents.inherit_tool_instructions",
     "subagents.default_model",

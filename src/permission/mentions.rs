@@ -66,7 +66,11 @@ impl MentionedFiles {
         let made = readings::program_readings(script, bases, home);
         let has_too_many = made.is_none();
         let made = made.unwrap_or_default();
-        let commands = || script.all_commands().into_iter().chain(&made);
+        // A variable, a glob or braces may give an option, or several words.
+        let expanded = readings::expanded_commands(script, bases, home);
+        let has_too_many = has_too_many || expanded.is_none();
+        let expanded = expanded.unwrap_or_default();
+        let commands = || script.all_commands().into_iter().chain(&made).chain(&expanded);
         let keeps_names = recursive::keep_names(commands());
         for command in commands() {
             let from = mentioned.handled_paths.len();

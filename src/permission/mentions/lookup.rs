@@ -354,8 +354,10 @@ impl<'a> FileLookup<'a> {
                 }
                 _ => vec![vec![Piece::Any]],
             };
-            // Quotes decide how bash splits a value that stands beside other text.
-            let is_split = text.len() > 1 && values.iter().flatten().any(is_blank);
+            // Quotes decide how bash splits a value that stands beside other text, and where a bracket
+            // ends.
+            let is_certain = |piece: &Piece| !is_blank(piece) && *piece != Piece::Char('[');
+            let is_split = text.len() > 1 && !values.iter().flatten().all(is_certain);
             if is_split || texts.len() * values.len() > limit {
                 return vec![vec![Piece::Limit]];
             }

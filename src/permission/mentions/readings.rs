@@ -7,4 +7,4 @@ mod programs;
 mod reader;
 
 pub use programs::program_readings;
-pub use reader::{Readings, readings};
+pub use reader::{Readings, expanded_commands, readings};

@@ -306,7 +306,6 @@ fn a_key_counts_for_a_project_only_where_somebody_has_decided_that_it_does() {
         "model.effort",
         "permissions.ask",
         "permissions.deny",
-        "subagents.tool_name",
         "subagents.on_limit",
         "subagents.inherit_tool_instructions",
         "subagents.default_model",

@@ -295,6 +295,8 @@ fn a_value_that_bash_joins_or_splits_in_its_own_way_is_never_allowed() {
             "y=' secrets '; for x in $y; do cat \"$x/key\"; done",
             "x='k '; y='f z'; cat \"$x\"$y",
             "x=' '; z='a k'; cat $z\"$x\"f",
+            "x='['; cat .$x'!'e]nv",
+            "x='[z'; cat sec${x}'-'r]ets/key",
             "cat x[a[b]]=~+/secrets/key",
             "cat x[\"a]\"]=~+/secrets/key",
         ] {
@@ -312,4 +314,45 @@ fn a_value_that_bash_joins_or_splits_in_its_own_way_is_never_allowed() {
         "y='a s b'; for x in $y; do own ${x}h -c 'echo a'; done",
     ]);
     bench.allows(["for x in a b; do own $x; done", "x=a; own $x/b", "x='a b'; own \"$x\""]);
+}
+
+#[test]
+fn options_and_folders_that_the_line_gives_otherwise_are_never_allowed() {
+    let prefix = ["rm", "grep", "cp", "mv", "rsync", "chmod", "cat"];
+    let prefix = prefix
+        .into_iter()
+        .fold(JudgeFixture::new(), |bench, name| bench.allow(&format!("Bash({name}:*)")));
+    for (bench, is_whole) in [(prefix, false), (JudgeFixture::new().allow("Bash"), true)] {
+        let bench = bench.deny("Edit(/src/b)").deny("Read(/secrets/key)");
+        let project = bench.root.join("project");
+        for folder in ["src", "secrets", "d"] {
+            fs::create_dir_all(project.join(folder)).unwrap();
+        }
+        for file in ["src/b", "secrets/key", "d/b", "-r"] {
+            fs::write(project.join(file), "").unwrap();
+        }
+        let all = [
+            "rm {-r,src}",
+            "x=-r; rm $x src",
+            "for x in -r; do rm $x src; done",
+            "u=r; rm -f$u src",
+            "x=-R; chmod $x 0 src",
+            "mv {secrets,zz}",
+            "mv {-t,q,secrets}",
+            "x='secrets zz'; mv $x",
+            "mv {src,zz}",
+            "cp -r {d/.,src}",
+            "chmod -R {0,src}",
+        ];
+        let shown = [
+            "x=-r; cp $x secrets zz",
+            "grep {-r,.} secrets",
+            "x=-r; grep $x . secrets",
+            "grep . *",
+        ];
+        for line in all.iter().chain(shown.iter().filter(|_| !is_whole)) {
+            let judgement = bench.bash_judgement(line);
+            assert_ne!(judgement.decision, Allow, "{line}: {}", judgement.why);
+        }
+    }
 }

@@ -21,6 +21,9 @@ const MAX_NAMES: usize = 256;
 pub(super) const MAX_COMMANDS: usize = 1024;
 /// Maximum texts that the values of variables make of one word.
 const MAX_TEXTS: usize = 2048;
+/// Maximum commands that are made of those of one line where each is looked at by itself, and words of
+/// one.
+const MAX_EXPANDED: usize = 128;
 /// Maximum words of all commands that are made of those of one line.
 const MAX_WORDS: usize = 20_000;
 
@@ -56,6 +59,32 @@ pub fn readings(
 ) -> Vec<Readings> {
     let mut reader = Reader::new(script, bases, is_all, home);
     script.commands.iter().map(|command| reader.command(command)).collect()
+}
+
+/// The commands that bash may make of those of the script and of its nested ones, as far as the line
+/// gives their words; `None` if they are too many.
+pub fn expanded_commands(
+    script: &Script,
+    bases: &[PathBuf],
+    home: Option<&Path>,
+) -> Option<Vec<SimpleCommand>> {
+    let mut commands = script.all_commands();
+    commands.retain(|command| command.words.iter().any(|word| !word.literal));
+    if commands.is_empty() {
+        return Some(Vec::new());
+    }
+    let mut reader = Reader::new(script, bases, true, home);
+    let mut expanded = Vec::new();
+    for command in commands {
+        if command.words.len() > MAX_EXPANDED {
+            return None;
+        }
+        expanded.extend(reader.command(command).commands);
+        if expanded.len() > MAX_EXPANDED {
+            return None;
+        }
+    }
+    Some(expanded)
 }
 
 pub(super) struct Reader<'a> {
