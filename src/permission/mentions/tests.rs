@@ -353,10 +353,10 @@ fn a_name_that_is_a_glob_itself_is_expanded_once_more() {
     }
     bench.denies([
         "for v in [[]s]*; do tac $v; done",
-        "for v in [[]s]*; do tac d/$v; done",
         "for v in ./[[]s]*; do tac $v; done",
         "v='[[]s]*'; for w in $v; do tac $w; done",
         "for v in [[][[]*; do :; done; for w in $v; do tac $w; done",
     ]);
+    bench.asks(["for v in [[]s]*; do tac d/$v; done"]);
     bench.allows(["for v in b*; do tac $v; done"]);
 }

@@ -39,9 +39,8 @@ fn a_bracket_ends_where_bash_ends_it() {
         "x=e; cat s[$x]crets/key",
         "x='e]crets/ke'; cat s[$x[y]",
         "x='.]e]crets'; cat s[[.$x/key",
-        "x='['; cat ${x}s]ecrets/key",
-        "x='[!'; cat $x[a]ecrets/key",
     ]);
+    bench.asks(["x='['; cat ${x}s]ecrets/key", "x='[!'; cat $x[a]ecrets/key"]);
     let bench = JudgeFixture::new().allow("Bash").deny("Read(/app/[[]slug]/key)");
     let folder = bench.root.join("project/app/[slug]");
     fs::create_dir_all(&folder).unwrap();
