@@ -40,7 +40,12 @@ pub enum Side {
 impl MouseSelection {
     /// A selection that begins at a place.
     pub fn new(area: Rect, at: Position, transcript: Option<AgentPath>) -> Self {
-        Self { area, from: at, to: at, column: at.x, transcript, ..Self::default() }
+        let mut selection =
+            Self { area, from: at, to: at, column: at.x, transcript, ..Self::default() };
+        // The head of a pane is no part of its text.
+        selection.extend(at);
+        selection.from = selection.to;
+        selection
     }
 
     /// Whether nothing is selected yet.

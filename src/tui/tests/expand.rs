@@ -148,6 +148,19 @@ fn a_click_on_the_line_about_folded_output_expands_it_in_its_pane() {
 }
 
 #[test]
+fn a_click_on_the_head_of_a_pane_focuses_it_and_copies_nothing() {
+    let (mut screen, [first, second]) = agents_with_output();
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    for (path, head) in [(second, "2 two"), (first, "1 one")] {
+        let shown = picture_by(&mut view, &mut screen, 120, 40);
+        let row = shown.lines().position(|line| line.contains(head)).unwrap();
+        click(&mut screen, &mut view, 80, u16::try_from(row).unwrap());
+        assert_eq!(screen.model.focus.as_ref(), Some(&path), "{shown}");
+        assert_eq!(screen.notice(), "");
+    }
+}
+
+#[test]
 fn the_key_expands_nothing_that_is_not_on_the_screen() {
     let mut screen = two_outputs(20);
     let mut view = View::new(Theme::default(), Highlighter::off());
