@@ -62,6 +62,9 @@ pub enum InterruptAction {
 /// How long a key is ignored after it acted.
 pub const KEY_MUTE_TIME: Duration = Duration::from_millis(250);
 
+/// The same after it denied a call: the next press would stop main and all its agents.
+pub const DENIED_MUTE_TIME: Duration = Duration::from_secs(1);
+
 /// Time within which a second press quits.
 pub const QUIT_CONFIRM_TIME: Duration = Duration::from_secs(2);
 

@@ -5,7 +5,9 @@ use crate::tui::agents::picker::{AgentAction, update as picker};
 use crate::tui::composer::as_prompt;
 use crate::tui::focus;
 use crate::tui::format::count;
-use crate::tui::interrupt::{InterruptAction, KEY_MUTE_TIME, QUIT_CONFIRM_TIME, stop};
+use crate::tui::interrupt::{
+    DENIED_MUTE_TIME, InterruptAction, KEY_MUTE_TIME, QUIT_CONFIRM_TIME, stop,
+};
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::labels::with_detail;
 use crate::tui::model::{InterruptKey, Notice, NoticeCause, TuiModel};
@@ -36,7 +38,7 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
         && *muted == key
         && now < *until
     {
-        *until = now + KEY_MUTE_TIME;
+        *until = (*until).max(now + KEY_MUTE_TIME);
         return;
     }
     if !matches!(step, InterruptAction::ArmQuit | InterruptAction::Quit | InterruptAction::LeaveNow)
@@ -54,6 +56,10 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
             | InterruptAction::ClearDraft
     );
     let mutes = counts || step == InterruptAction::ClearDraft;
+    let mute_time = match step {
+        InterruptAction::Deny => DENIED_MUTE_TIME,
+        _ => KEY_MUTE_TIME,
+    };
     // With agents in the background, the next Ctrl+C cancels those first.
     let nothing_else = model.agents.background().next().is_none();
     let arms = step == InterruptAction::Stop && key == InterruptKey::Interrupt && nothing_else;
@@ -67,7 +73,7 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
         }
     }
     if mutes {
-        model.keys.muted = Some((key, now + KEY_MUTE_TIME));
+        model.keys.muted = Some((key, now + mute_time));
     }
 }
 

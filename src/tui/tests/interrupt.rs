@@ -241,6 +241,21 @@ fn esc_stops_main_with_its_agents_and_says_how_many() {
 }
 
 #[test]
+fn esc_after_a_no_stops_nobody_for_a_second() {
+    let mut screen = busy();
+    let agent = screen.agent(&root(), "explore-1", "one");
+    screen.asks(&agent, 1, "explore-1", "ls").wait(1200);
+    screen.esc();
+    assert!(matches!(screen.sent()[..], [Command::Answer { .. }]));
+    for pause in [300, 600] {
+        screen.wait(pause).esc();
+        assert_eq!(screen.sent(), []);
+    }
+    screen.wait(1000).esc();
+    assert_eq!(screen.sent(), [Command::CancelTurn]);
+}
+
+#[test]
 fn with_a_draft_ctrl_c_clears_it_and_esc_stops_main() {
     let mut screen = busy();
     screen.write("draft").ctrl('c');
