@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::{define, git, worktrees};
 use crate::pty::{BYPASS, send};
-use crate::support::pty::{CTRL_D, Screen};
+use crate::support::pty::{CTRL_D, ESC, Screen};
 use crate::support::scene::{DONE, PARENT, Scene, agent_with, calls};
 use crate::support::script::{text, tool_use};
 
@@ -30,6 +30,13 @@ fn scene() -> Scene {
     scene
 }
 
+/// Closes the list of agents, which stays open after a merge.
+fn leave_list(screen: &Screen) {
+    screen.wait_for("r resume");
+    screen.keys(ESC);
+    screen.wait_gone("r resume");
+}
+
 #[tokio::test]
 async fn work_is_looked_at_merged_and_discarded() {
     let scene = scene();
@@ -50,6 +57,7 @@ async fn work_is_looked_at_merged_and_discarded() {
     assert_eq!(scene.world.read("a.txt"), "CHILD-A was here\n");
     assert_eq!(git(&scene, "log --format=%s"), "first\n");
     // The other one, after a resume.
+    leave_list(&screen);
     screen.keys(CTRL_D);
     screen.wait_ended();
     let screen = Screen::start(&scene.world, ["-c"], 110, 34);
@@ -68,6 +76,7 @@ async fn work_is_looked_at_merged_and_discarded() {
     assert_eq!(worktrees(&scene).len(), 0);
     assert_eq!(git(&scene, "branch --list caliban/*"), "");
     assert!(!scene.world.exists("b.txt"));
+    leave_list(&screen);
     screen.keys(CTRL_D);
     screen.wait_ended();
     let screen = Screen::start(&scene.world, ["-c"], 110, 34);
