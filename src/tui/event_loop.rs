@@ -415,7 +415,11 @@ impl EventLoop<'_> {
                 let under = self.view.hit_test(&self.model, at, scrolls);
                 self.update(|at| Msg::Mouse { event, hit: under, at })
             }
-            Event::Resize(width, height) => self.update(|_| Msg::Resize { width, height }),
+            Event::Resize(width, height) => {
+                // The terminal may have cut what it shows, even if it has its old size again.
+                self.terminal.redraw()?;
+                self.update(|_| Msg::Resize { width, height })
+            }
             Event::FocusGained => self.update(|at| Msg::Window { focused: true, at }),
             Event::FocusLost => self.update(|at| Msg::Window { focused: false, at }),
         }
