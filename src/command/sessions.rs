@@ -261,7 +261,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::protocol::{AgentPath, ChildMeta, RunOutcome, SpawnTerms, ToolUseId};
+    use crate::protocol::{ChildMeta, RunOutcome, ToolUseId};
 
     #[test]
     fn the_list_has_one_aligned_line_per_session() {
@@ -311,22 +311,8 @@ ID                                    LAST               AGENTS  NAME OR FIRST P
             )]),
         ];
         let id = AgentId::generate();
-        let meta = ChildMeta {
-            id,
-            path: AgentPath::root().child(id),
-            agent: "explore".to_owned(),
-            name: "explore-1".to_owned(),
-            number: 0,
-            description: "map the routes".to_owned(),
-            tool_use_id: call,
-            model: "m".to_owned(),
-            max_turns: None,
-            color: None,
-            background: None,
-            depth: 1,
-            terms: SpawnTerms::default(),
-            inherited: 0,
-        };
+        let meta =
+            ChildMeta { description: "map the routes".to_owned(), ..ChildMeta::for_test(id, call) };
         let mut main = main.map(TranscriptEntry::Message).to_vec();
         main.insert(1, TranscriptEntry::Compacted { before_tokens: 9000, after_tokens: 70 });
         let child = vec![TranscriptEntry::Message(Message::user_text("map"))];

@@ -213,6 +213,29 @@ pub struct ChildMeta {
     pub inherited: usize,
 }
 
+#[cfg(test)]
+impl ChildMeta {
+    /// Describes an agent that `call` of main started.
+    pub fn for_test(id: AgentId, call: ToolUseId) -> Self {
+        Self {
+            id,
+            path: AgentPath::root().child(id),
+            agent: "explore".to_owned(),
+            name: "explore-1".to_owned(),
+            number: 0,
+            description: "look around".to_owned(),
+            tool_use_id: call,
+            model: "m".to_owned(),
+            max_turns: None,
+            color: None,
+            background: None,
+            depth: 1,
+            terms: SpawnTerms::default(),
+            inherited: 0,
+        }
+    }
+}
+
 /// The agent as its transcript describes it, which has the task's title but not its text.
 impl From<&ChildMeta> for AgentInfo {
     fn from(meta: &ChildMeta) -> Self {

@@ -298,22 +298,7 @@ mod tests {
     #[test]
     fn the_report_of_a_stored_agent_has_its_number() {
         let id = AgentId::generate();
-        let meta = ChildMeta {
-            id,
-            path: AgentPath::root().child(id),
-            agent: "explore".to_owned(),
-            name: "explore-1".to_owned(),
-            number: 3,
-            description: "look".to_owned(),
-            tool_use_id: ToolUseId::new("call"),
-            model: "m".to_owned(),
-            max_turns: None,
-            color: None,
-            background: None,
-            depth: 1,
-            terms: SpawnTerms::default(),
-            inherited: 0,
-        };
+        let meta = ChildMeta { number: 3, ..ChildMeta::for_test(id, ToolUseId::new("call")) };
         let outcome = RunOutcome::without_work(RunEnd::Completed);
         let (_, _, details) = call_result(&meta, &outcome, 0);
         let ToolDetails::Agent(report) = details else { panic!("{details:?}") };

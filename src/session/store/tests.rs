@@ -7,8 +7,8 @@ use super::find::{FindError, IdMatch};
 use super::*;
 use crate::protocol::{
     AgentPath, AgentReport, ChildMeta, Compaction, ContentBlock, Cost, EventKind, Message,
-    RequestCost, ResultBlock, SpawnTerms, SpendingJournal, ToolDetails, ToolUseId, TranscriptEntry,
-    Usage, remark,
+    RequestCost, ResultBlock, SpendingJournal, ToolDetails, ToolUseId, TranscriptEntry, Usage,
+    remark,
 };
 use crate::session::{AgentCallResult, SessionPreview};
 
@@ -68,22 +68,7 @@ fn result(id: &str, text: &str, is_error: bool) -> Message {
 }
 
 fn child(id: AgentId, call: &str) -> ChildMeta {
-    ChildMeta {
-        id,
-        path: AgentPath::root().child(id),
-        agent: "explore".to_owned(),
-        name: "explore-1".to_owned(),
-        number: 0,
-        description: "look around".to_owned(),
-        tool_use_id: ToolUseId::new(call),
-        model: "m".to_owned(),
-        max_turns: None,
-        color: None,
-        background: None,
-        depth: 1,
-        terms: SpawnTerms::default(),
-        inherited: 0,
-    }
+    ChildMeta::for_test(id, ToolUseId::new(call))
 }
 
 /// Formats an end for these tests.
