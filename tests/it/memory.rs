@@ -1,27 +1,9 @@
 //! Project memory: which files models read before a prompt, and what they are told when these change.
 
-use serde_json::{Value, json};
-
 use crate::support::pty::{ENTER, Screen};
-use crate::support::run::Running;
+use crate::support::run::PROMPTS;
 use crate::support::scene::{DONE, PARENT, Scene, agent, calls};
 use crate::support::script::text;
-
-const FORMATS: [&str; 6] = [
-    "-p",
-    "--output-format",
-    "stream-json",
-    "--input-format",
-    "stream-json",
-    "--dangerously-skip-permissions",
-];
-
-/// Sends a prompt, and waits for the end of its turn, which is the one of this number.
-async fn turn(run: &mut Running, prompt: &str, number: usize) {
-    let frame: Value = json!({"type": "user", "message": {"role": "user", "content": prompt}});
-    run.send(&frame);
-    run.printed("\"type\":\"result\"", number).await;
-}
 
 #[tokio::test]
 async fn what_people_keep_in_a_project_and_bring_along_is_read_with_its_imports() {
@@ -55,12 +37,12 @@ async fn a_changed_file_comes_as_a_note_with_the_next_prompt_and_the_system_prom
     let answers = scene.server.when("HELLO-1").reply(text("one")).then(text("two"));
     answers.then(text("three")).then(calls([agent("CHILD-A")])).then(text(DONE));
     scene.server.when("CHILD-A").reply(text("looked"));
-    let mut run = scene.world.run(FORMATS).open_stdin().start();
-    turn(&mut run, "HELLO-1", 1).await;
+    let mut run = scene.world.run(PROMPTS).open_stdin().start();
+    run.turn("HELLO-1", 1).await;
     scene.world.write("AGENTS.md", "RULE-NEWER\n");
-    turn(&mut run, "go on", 2).await;
-    turn(&mut run, "and on", 3).await;
-    turn(&mut run, "ask a child", 4).await;
+    run.turn("go on", 2).await;
+    run.turn("and on", 3).await;
+    run.turn("ask a child", 4).await;
     run.close().await.assert_code(0);
     let requests = scene.server.requests_of("HELLO-1");
     for request in &requests {

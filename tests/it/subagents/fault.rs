@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::frames_of;
 use crate::support::pty::{ENTER, Screen};
 use crate::support::record::StreamEnd;
-use crate::support::run::{Finished, Running};
+use crate::support::run::{Finished, PROMPTS};
 use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
 use crate::support::script::{Reply, text, tool_use};
 
@@ -168,22 +168,6 @@ async fn t12_after_a_panic_the_screen_takes_the_next_prompt_and_slots_are_free()
     scene.server.finish();
 }
 
-/// Runs of main with a prompt each, read from stdin.
-const PROMPTS: [&str; 6] = [
-    "-p",
-    "--output-format",
-    "stream-json",
-    "--input-format",
-    "stream-json",
-    "--dangerously-skip-permissions",
-];
-
-/// Sends a prompt and waits for its result, which is the one of this number.
-async fn turn(run: &mut Running, prompt: &str, number: usize) {
-    run.send(&json!({"type": "user", "message": {"role": "user", "content": prompt}}));
-    run.printed("\"type\":\"result\"", number).await;
-}
-
 #[tokio::test]
 async fn after_a_panic_in_a_session_that_is_not_stored_nothing_is_said_to_be_saved() {
     let scene = scene();
@@ -191,9 +175,9 @@ async fn after_a_panic_in_a_session_that_is_not_stored_nothing_is_said_to_be_sav
     scene.server.when(PARENT).reply(fault);
     let args = PROMPTS.iter().copied().chain(["--no-session"]);
     let mut run = scene.world.run(args).open_stdin().start();
-    turn(&mut run, "PARENT-1 go", 1).await;
+    run.turn("PARENT-1 go", 1).await;
     scene.server.when("PARENT-2").reply(text(DONE));
-    turn(&mut run, "PARENT-2 go", 2).await;
+    run.turn("PARENT-2 go", 2).await;
     let run = run.close().await;
     let [crashed, next] = &frames_of(&run, "result")[..] else { panic!("{run}") };
     assert!(crashed.to_string().contains("This session is not stored"), "{crashed}");
@@ -211,7 +195,7 @@ async fn a_session_that_cannot_be_read_after_a_panic_takes_no_more_prompts() {
     let fault = tool_use("Fault", json!({ "outside": true }));
     scene.server.when(PARENT).reply(tool_use("Bash", bash(&hide))).then(fault);
     let mut run = scene.world.run(PROMPTS).open_stdin().start();
-    turn(&mut run, "PARENT-1 go", 1).await;
+    run.turn("PARENT-1 go", 1).await;
     run.send(&json!({"type": "user", "message": {"role": "user", "content": "PARENT-2 go"}}));
     let run = run.close().await;
     assert!(run.stderr.contains("The session could not be read again after the crash"), "{run}");

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::process;
 use super::watched::Watched;
@@ -63,6 +63,16 @@ pub struct Finished {
     pub stderr: String,
     pub took: Duration,
 }
+
+/// Arguments of a run that reads prompts from stdin, each a turn, and allows every call.
+pub const PROMPTS: [&str; 6] = [
+    "-p",
+    "--output-format",
+    "stream-json",
+    "--input-format",
+    "stream-json",
+    "--dangerously-skip-permissions",
+];
 
 impl<'a> Run<'a> {
     pub fn new<'b>(world: &'a World, args: impl IntoIterator<Item = &'b str>) -> Self {
@@ -185,6 +195,13 @@ impl Running {
     /// Writes a line to the open stdin.
     pub fn send(&mut self, line: &Value) {
         writeln!(self.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// Sends a prompt, and waits for the end of its turn, which is the one of this number.
+    pub async fn turn(&mut self, prompt: &str, number: usize) {
+        let message = json!({"role": "user", "content": prompt});
+        self.send(&json!({"type": "user", "message": message}));
+        self.printed("\"type\":\"result\"", number).await;
     }
 
     /// Waits until so many lines of stdout have this text.
