@@ -30,7 +30,7 @@ pub(super) fn keep_model(setup: &mut Setup, open: &OpenRequest, choices: &Choice
             if let Some(chosen) = choices.other_model_since(header.created, &provider, &model) {
                 let (model, chosen) = (printable_line(&model), printable_line(chosen));
                 setup.loaded.notices.push(format!(
-                    "This session goes on with {model}: {chosen}, which was chosen here since it began, is for new ones. /model changes it."
+                    "This session keeps {model}. New sessions use {chosen}, chosen here since then; /model switches."
                 ));
             }
             let named = &mut setup.loaded.config.model;

@@ -83,7 +83,7 @@ pub(super) struct MainRun {
 /// The main agent after a run.
 pub(super) struct EndedRun {
     pub agent: Box<Agent>,
-    /// What the agent was to read with a prompt that hooks rejected.
+    /// The context of a prompt that hooks rejected, kept for the next prompt.
     pub unread: Option<PromptContext>,
 }
 
@@ -344,7 +344,7 @@ impl Runtime {
         }
     }
 
-    /// Uses the model that the user chose, and goes on with what waited for it.
+    /// Applies the model that the user chose, then runs the commands that waited for it.
     async fn model_resolved(&mut self, resolved: ResolvedModel) {
         self.use_resolved_model(resolved);
         self.record_model().await;

@@ -23,7 +23,7 @@ pub fn with_detail(words: &str, more: Option<String>) -> String {
 /// A tool that runs longer than this shows its own time; so does a question.
 pub const OWN_CLOCK_AFTER: Duration = Duration::from_secs(5);
 
-/// What an agent does that works in another program.
+/// The state of an agent that runs in another program.
 pub const ELSEWHERE: &str = "at work in the other caliban";
 
 /// An agent without events for this long is shown as silent.

@@ -51,7 +51,7 @@ pub struct ScreenSession {
     pub first_run: Option<FirstRun>,
     /// Whether another program writes to the session, which can only be read here.
     pub read_only: bool,
-    /// What is known of what that program has written.
+    /// How far that program's events are shown.
     pub growth: Box<SessionGrowth>,
     /// Whether the session is stored and can be resumed.
     pub resumable: bool,
@@ -63,7 +63,7 @@ pub struct ScreenSession {
     pub grants: Vec<(AgentPath, String)>,
 }
 
-/// What is shown of a session that another program writes to.
+/// How far a session that another program writes to is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SessionGrowth {
     /// Whether the host looks for more.
@@ -75,7 +75,7 @@ pub struct SessionGrowth {
     pub events: HashMap<AgentPath, usize>,
     /// The time of the first one.
     pub began: Option<Timestamp>,
-    /// What main and the agents without an end do there.
+    /// The current phase there of main and of each agent that has not ended.
     pub phases: HashMap<AgentPath, RunPhase>,
 }
 

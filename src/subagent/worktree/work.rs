@@ -251,7 +251,7 @@ impl<'a> Merge<'a> {
     }
 }
 
-/// What git said of a patch that does not fit, for a user who has not called git.
+/// Rewords an error of `git apply` for a user who never ran git.
 fn in_our_words(said: &str) -> String {
     let said = said.trim_start_matches("error: ");
     match said.strip_suffix(": already exists in working directory") {

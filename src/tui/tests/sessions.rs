@@ -82,7 +82,7 @@ fn a_key_lists_the_sessions_of_all_directories_and_one_of_another_is_resumed_the
     screen.ctrl('a');
     let request = HostRequest::Sessions { everywhere: true, most: Some(200), sessions: Vec::new() };
     assert_eq!(asked(&mut screen), [request]);
-    let other = stored("dark theme", "/work/my site", Some("main"));
+    let other = stored("dark theme", "/code/my site", Some("main"));
     let sessions = vec![here, other.clone()];
     reply(&mut screen, HostRequest::Sessions { everywhere: true, most: None, sessions });
     let end = SessionEnd { cost: Some(Cost::known(0.61)), answer: "Done: it is dark.".to_owned() };
@@ -92,12 +92,12 @@ fn a_key_lists_the_sessions_of_all_directories_and_one_of_another_is_resumed_the
     snapshots("resume_all", &mut screen);
     screen.effects.clear();
     screen.enter();
-    let command = format!("cd '/work/my site' && caliban --resume {}", other.id);
+    let command = format!("cd '/code/my site' && caliban --resume {}", other.id);
     assert_eq!(screen.effects, [ScreenEffect::Copy(command.clone())]);
     let shown = picture(&mut screen, 100, 24);
     assert!(shown.contains(&command), "the command is cut: {shown}");
     let shown = picture(&mut screen, 160, 24);
-    assert!(shown.contains("That session works in /work/my site"), "{shown}");
+    assert!(shown.contains("That session works in /code/my site"), "{shown}");
 }
 
 #[test]

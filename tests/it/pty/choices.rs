@@ -175,8 +175,8 @@ async fn a_choice_in_another_session_changes_no_resumed_one_and_a_line_says_so()
     screen.wait_for("model: claude-opus-5-5");
     quit(screen);
     let screen = start(&scene, ["--resume", first.file_name().unwrap().to_str().unwrap()]);
-    let shown = screen.wait_for("This session goes on with claude-sonnet");
-    assert!(shown.contains("claude-opus-5-5, which was chosen"), "{shown}");
+    let shown = screen.wait_for("This session keeps claude-sonnet");
+    assert!(shown.contains("New sessions use claude-opus-5-5"), "{shown}");
     send(&screen, "HELLO-1 again");
     screen.wait_for("said-2");
     let asked = scene.server.requests();
