@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::misplaced;
 use super::output::{HookOutput, PermissionDecision};
 use crate::exec::{CommandExit, FilterOutput};
 use crate::protocol::{HookEvent, UniqueKeys};
@@ -63,12 +64,18 @@ fn is_blank(character: char) -> bool {
 ///
 /// For other events, `why`.
 pub(super) fn unread(event: HookEvent, why: String) -> Result<HookAnswer, String> {
-    match event {
-        HookEvent::PreToolUse | HookEvent::PermissionRequest | HookEvent::UserPromptSubmit => {
-            Ok(HookAnswer { output: denial(event, why.clone()), lines: vec![why] })
-        }
-        _ => Err(why),
+    match denies_unread(event) {
+        true => Ok(HookAnswer { output: denial(event, why.clone()), lines: vec![why] }),
+        false => Err(why),
     }
+}
+
+/// Whether an answer that cannot be read denies.
+fn denies_unread(event: HookEvent) -> bool {
+    matches!(
+        event,
+        HookEvent::PreToolUse | HookEvent::PermissionRequest | HookEvent::UserPromptSubmit
+    )
 }
 
 fn from_stdout(event: HookEvent, stdout: &str) -> Result<HookAnswer, String> {
@@ -88,7 +95,10 @@ fn from_stdout(event: HookEvent, stdout: &str) -> Result<HookAnswer, String> {
     if is_context && !text.is_empty() {
         answer.output.context.push(clip(text));
     }
-    Ok(answer)
+    match misplaced::find_in_text(text).filter(|_| denies_unread(event) && !is_context) {
+        Some(_) => unread(event, "invalid answer: JSON must stand alone on stdout".to_owned()),
+        None => Ok(answer),
+    }
 }
 
 /// Turns exit code 2 into an answer. If the event cannot be blocked, the reason is only reported.
@@ -150,6 +160,11 @@ fn describe_failure(exit: CommandExit, stderr: &str) -> String {
 
 /// Parses a JSON answer. The error is a few words for the user.
 pub(super) fn from_json(event: HookEvent, json: Value) -> Result<HookAnswer, String> {
+    if let Some(path) = misplaced::find(event, &json).filter(|_| denies_unread(event)) {
+        let (path, example) = (first_line(&path), misplaced::example(event));
+        let why = format!("invalid answer: {path} has no meaning there; to deny, write {example}");
+        return unread(event, why);
+    }
     let reply: HookReply = match serde_path_to_error::deserialize(json) {
         Ok(reply) => reply,
         Err(error) => {

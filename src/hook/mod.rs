@@ -9,6 +9,7 @@ mod answer;
 mod entry;
 mod event;
 mod input;
+mod misplaced;
 mod output;
 mod run;
 mod set;

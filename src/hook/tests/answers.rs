@@ -202,6 +202,83 @@ async fn an_answer_that_cannot_be_read_denies_and_is_named_in_one_line() {
 }
 
 #[tokio::test]
+async fn a_decision_where_none_is_read_denies_and_says_what_to_write() {
+    let (call, question, prompt) =
+        (HookEvent::PreToolUse, HookEvent::PermissionRequest, HookEvent::UserPromptSubmit);
+    for (event, json, path) in [
+        (call, r#"{"permissionDecision": "deny"}"#, "permissionDecision"),
+        (call, r#"{"Decision": "block"}"#, "Decision"),
+        (call, r#"{"hookSpecificOutput": {"decision": "deny"}}"#, "hookSpecificOutput.decision"),
+        (
+            call,
+            r#"{"hookSpecificOutput": {"decision": {"behavior": "deny"}}}"#,
+            "hookSpecificOutput.decision",
+        ),
+        (
+            call,
+            r#"{"hookSpecificOutput": {"permission_decision": "deny"}}"#,
+            "hookSpecificOutput.permission_decision",
+        ),
+        (
+            call,
+            r#"{"hook_specific_output": {"permissionDecision": "deny"}}"#,
+            "hook_specific_output",
+        ),
+        (call, r#"{"result": {"behavior": "deny"}}"#, "result.behavior"),
+        (call, r#"{"result": [{"verdict": "Deny"}]}"#, "result.verdict"),
+        (call, r#"{"allow": false}"#, "allow"),
+        (call, r#"{"Continue": false}"#, "Continue"),
+        (call, r#"{"updatedInput": {"command": "true"}}"#, "updatedInput"),
+        (
+            question,
+            r#"{"hookSpecificOutput": {"permissionDecision": "deny"}}"#,
+            "hookSpecificOutput.permissionDecision",
+        ),
+        (question, r#"{"behavior": "deny"}"#, "behavior"),
+        (
+            question,
+            r#"{"hookSpecificOutput": {"decision": {"behavior": "allow", "deny": true}}}"#,
+            "hookSpecificOutput.decision.deny",
+        ),
+        (
+            prompt,
+            r#"{"hookSpecificOutput": {"permissionDecision": "deny"}}"#,
+            "hookSpecificOutput.permissionDecision",
+        ),
+    ] {
+        let said = answer::from_json(event, serde_json::from_str(json).unwrap()).unwrap().output;
+        let why = match (said.decision, said.block) {
+            (Some(PermissionDecision::Deny { why }), None) | (None, Some(why)) => why,
+            other => panic!("{event:?} {json}: {other:?}"),
+        };
+        let start = format!("invalid answer: {path} has no meaning there; to deny, write ");
+        let example = why.strip_prefix(&start).unwrap_or_else(|| panic!("{json}: {why}"));
+        let said = answer::from_json(event, serde_json::from_str(example).unwrap()).unwrap().output;
+        let denied = said.decision == Some(PermissionDecision::Deny { why: "why".to_owned() });
+        assert!(denied || said.block.as_deref() == Some("why"), "{example}: {said:?}");
+    }
+    // Nor does it count behind other lines, or in a list.
+    for print in
+        [r#"echo checking; echo '{"decision": "block"}'"#, r#"echo '[{"decision": "block"}]'"#]
+    {
+        let said = before_bash(&HookBench::one(call, print)).await.decision;
+        let why = "invalid answer: JSON must stand alone on stdout".to_owned();
+        assert_eq!(said, Some(PermissionDecision::Deny { why }), "{print}");
+    }
+    // Keys of other programs say nothing, nor does a hook's own input.
+    for print in [
+        r#"echo '{"status": "ready", "metadata": {"task": 1, "decision": null}}'"#,
+        r#"echo '{"async": true, "terminalSequence": "x"}'"#,
+        r#"echo 'seen'; echo '{"status": "ok"}'; echo '{broken'"#,
+        "cat",
+        "jq .tool_input || true",
+    ] {
+        let said = before_bash(&HookBench::one(call, print)).await;
+        assert_eq!(said, HookOutput::default(), "{print}");
+    }
+}
+
+#[tokio::test]
 async fn a_denial_counts_beside_an_allowance_and_behind_a_byte_order_mark() {
     let both = r#"{"decision": "block", "reason": "no", "hookSpecificOutput": {"permissionDecision": "allow"}}"#;
     for print in [format!("echo '{both}'"), format!(r"printf '\xef\xbb\xbf%s' '{both}'")] {
