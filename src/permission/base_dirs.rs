@@ -16,6 +16,7 @@ use super::program::base_name;
 use std::path::{Component, Path, PathBuf};
 
 use super::mentions::lookup::FileLookup;
+use super::mentions::readings::expanded_commands;
 use super::path::resolve;
 use super::script::{Script, SimpleCommand, Word};
 use super::wrapper;
@@ -99,7 +100,10 @@ impl BaseDirs {
             again = true;
         }
         let shell = lookup.bases.clone();
-        for command in &commands {
+        // A variable, a glob or braces may give the option. If that is too many commands, every name is in
+        // doubt anyway.
+        let expanded = expanded_commands(script, &shell, home).unwrap_or_default();
+        for command in commands.iter().copied().chain(&expanded) {
             is_open |= !enter_options(command, &mut lookup);
         }
         let is_certain = is_certain(script, &commands);
@@ -144,6 +148,8 @@ fn follow(
 fn enter_options(command: &SimpleCommand, lookup: &mut FileLookup<'_>) -> bool {
     let words = &command.words;
     let mut is_all = true;
+    let enters = |word: &Word| base_name(&word.text) == "unshare";
+    let letters = if words.iter().any(enters) { &['C', 'D', 'w'][..] } else { &['C', 'D'] };
     for (at, word) in words.iter().enumerate().skip(1) {
         // `tar czC sub`: the first word needs no dash.
         let is_bundle = at == 1 && base_name(command.program()).ends_with("tar");
@@ -151,7 +157,7 @@ fn enter_options(command: &SimpleCommand, lookup: &mut FileLookup<'_>) -> bool {
             true => format!("-{}", word.text),
             false => word.text.clone(),
         };
-        let values = option_values(&option, words.get(at + 1));
+        let values = option_values(&option, letters, words.get(at + 1));
         is_all &= values.is_some();
         for value in values.into_iter().flatten() {
             let (mut folders, _) = lookup.folders(&value);
@@ -162,8 +168,9 @@ fn enter_options(command: &SimpleCommand, lookup: &mut FileLookup<'_>) -> bool {
     is_all
 }
 
-/// The words that may be the value of an option with this text; `None` for too many.
-fn option_values(option: &str, next: Option<&Word>) -> Option<Vec<Word>> {
+/// The words that may be the value of an option with this text, or of one of the letters; `None` for too
+/// many.
+fn option_values(option: &str, folder_letters: &[char], next: Option<&Word>) -> Option<Vec<Word>> {
     let (name, joined) = match option.split_once('=') {
         Some((name, value)) => (name, Some(value)),
         None => (option, None),
@@ -179,7 +186,7 @@ fn option_values(option: &str, next: Option<&Word>) -> Option<Vec<Word>> {
     let mut values = Vec::new();
     // The letter may follow others, as in `-iC`.
     let letters = option.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-    for (at, _) in letters.unwrap_or_default().match_indices(['C', 'D']) {
+    for (at, _) in letters.unwrap_or_default().match_indices(folder_letters) {
         if values.len() >= MAX_LETTERS {
             return None;
         }

@@ -75,7 +75,13 @@ fn is_data(words: &[Word]) -> bool {
         // The command it runs is examined by itself; with `-v` it runs nothing.
         return true;
     }
-    is_in(DATA, name, words) && !danger::has_certain(words)
+    // A word that is known only at run time may be an option by which it starts one.
+    let may_be_option = |word: &Word| {
+        let mut spelled = spell(std::slice::from_ref(word)).into_iter();
+        !word.literal && spelled.any(|it| matches!(&*it.beginning(), "" | "-"))
+    };
+    let may_start = || danger::knows(words) && words.iter().any(may_be_option);
+    is_in(DATA, name, words) && !danger::has_certain(words) && !may_start()
 }
 
 /// Whether the table has the program with its sub-command.

@@ -68,9 +68,10 @@ const READERS: &[(&str, RecursionCondition, CwdCondition)] = &[
         CwdCondition::WithoutPath,
     ),
     ("diff colordiff sdiff", RecursionCondition::Always, CwdCondition::Never),
+    ("cp gcp scp", RecursionCondition::With("rRa", "--recursive --archive"), CwdCondition::Never),
     (
-        "cp gcp scp rsync",
-        RecursionCondition::With("rRa", "--recursive --archive"),
+        "rsync",
+        RecursionCondition::With("rRad", "--recursive --archive --dirs --old-dirs"),
         CwdCondition::Never,
     ),
     (

@@ -101,8 +101,12 @@ fn split_nested(line: &str, nesting: usize) -> Script {
         let documents = documents.into_iter().filter_map(|document| line.get(document));
         texts.extend(documents.map(str::to_owned).chain(strings));
     }
+    let mut given = Vec::new();
     for command in &script.commands {
         let (found, all) = wrapper::script_texts(command);
+        if !found.is_empty() {
+            given.extend(command.arguments().iter().filter_map(assignment::given_value));
+        }
         texts.extend(found);
         is_all &= all;
     }
@@ -125,6 +129,9 @@ fn split_nested(line: &str, nesting: usize) -> Script {
     }
     if nesting < MAX_NESTING {
         script.nested = texts.iter().map(|text| split_nested(text, nesting + 1)).collect();
+        if let Some(first) = script.nested.first_mut() {
+            first.values.splice(..0, given);
+        }
     }
     script
 }

@@ -8,7 +8,7 @@ pub mod copies;
 pub mod folders;
 
 /// Programs that change the files they are given.
-const WRITERS: &str = "chmod chown cp dd install ln mkdir mv patch perl rm rmdir rsync sed shred tee touch truncate unlink \
+const WRITERS: &str = "chattr chcon chmod chown cp dd install ln mkdir mv patch perl rm rmdir rsync sed setfacl shred tee touch truncate unlink \
                        bunzip2 bzip2 chgrp ed emacs ex gunzip gzip lzma mkfifo mknod mktemp nano nvim rename sponge unlzma \
                        unxz vi vim xz";
 

@@ -41,6 +41,19 @@ fn is_name(text: &str) -> bool {
     text.chars().all(letters) && text.chars().next().is_some_and(|c| !c.is_ascii_digit())
 }
 
+/// The value that a runner such as `env` gives a variable of the scripts that it runs, if the word is of
+/// this form.
+pub(super) fn given_value(word: &Word) -> Option<VariableValue> {
+    let (name, text) = word.text.split_once('=').filter(|(name, _)| is_name(name))?;
+    let raw = match word.raw.split_once('=') {
+        Some((start, rest)) if start == name => rest.to_owned(),
+        Some((start, rest)) if start.strip_prefix('"') == Some(name) => format!("\"{rest}"),
+        _ => text.to_owned(),
+    };
+    let word = Word { text: text.to_owned(), raw, literal: word.literal };
+    Some(VariableValue { name: name.to_owned(), word, appends: false, is_listed: false })
+}
+
 /// Whether a builtin may set a variable by the words of the command, or evaluate a subscript in one
 /// of them, as in `printf -v 'a[$(b)]'`.
 pub fn sets_variables(command: &SimpleCommand) -> bool {

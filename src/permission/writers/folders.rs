@@ -51,7 +51,11 @@ pub enum PathChange {
 /// Long options of `mv`, `cp` and the like that take a value. They may be abbreviated.
 const VALUE_OPTIONS: [&str; 2] = ["target-directory", "suffix"];
 /// Programs that change the contents of a folder with one of the letters after a dash.
-const RECURSIVE_WRITERS: &str = "chmod chown chgrp gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma";
+const RECURSIVE_WRITERS: &str =
+    "chmod chown chgrp chattr chcon setfacl gzip gunzip bzip2 bunzip2 xz unxz lzma unlzma";
+
+/// Words of `find` that choose no files by more than their type.
+const NO_TESTS: &str = "-delete -depth -mount -print -type -xdev";
 
 /// Programs that write files of their own choice into the folder in which they run.
 const DOWNLOADERS: &str = "aria2c wget";
@@ -132,9 +136,7 @@ impl WriterCommand<'_> {
         let recursive = self.has(&['r', 'R'], "--recursive");
         match self.name {
             "rm" if recursive => self.each_operand(PathChange::Removed),
-            "find" if self.words.iter().any(|word| word.text == "-delete") => {
-                self.each_operand(PathChange::Changed)
-            }
+            "find" if self.words.iter().any(|word| word.text == "-delete") => self.find_changes(),
             name if recursive && lists(RECURSIVE_WRITERS, name) => {
                 self.each_operand(PathChange::Changed)
             }
@@ -153,6 +155,22 @@ impl WriterCommand<'_> {
             }
             name if lists(DOWNLOADERS, name) => self.each_base(PathChange::Downloaded),
             _ => Vec::new(),
+        }
+    }
+
+    /// What `find -delete` changes: without a test it removes all that is below its folders.
+    fn find_changes(&self) -> Vec<(PathTarget, PathChange)> {
+        let starts = self.words.iter().take_while(|word| !word.text.starts_with(['-', '(', '!']));
+        let starts = starts.count();
+        let is_test =
+            |word: &Word| word.text.starts_with(['-', '(', '!']) && !lists(NO_TESTS, &word.text);
+        match self.words.iter().any(is_test) {
+            true => self.each_operand(PathChange::Changed),
+            false if starts == 0 => self.each_base(PathChange::Removed),
+            false => {
+                let targets = (0..starts).flat_map(|at| self.targets(at));
+                targets.map(|target| (target.clone(), PathChange::Removed)).collect()
+            }
         }
     }
 
@@ -290,8 +308,10 @@ impl WriterCommand<'_> {
             "scp" => self.has(&['r'], "--recursive"),
             "rsync" => {
                 let is_list = |word: &Word| word.text.starts_with("--f");
-                self.has(&['r', 'a'], "--recursive")
+                self.has(&['r', 'a', 'd'], "--recursive")
                     || self.has(&[], "--archive")
+                    || self.has(&[], "--dirs")
+                    || self.has(&[], "--old-dirs")
                     || self.words.iter().any(is_list)
             }
             _ => false,

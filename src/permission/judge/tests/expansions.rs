@@ -356,3 +356,65 @@ fn options_and_folders_that_the_line_gives_otherwise_are_never_allowed() {
         }
     }
 }
+
+#[test]
+fn options_of_wrappers_and_of_find_that_variables_give_are_never_allowed() {
+    let fixture = || {
+        let bench = JudgeFixture::new().allow("Bash").deny("Bash(rm:*)");
+        let project = bench.root.join("project");
+        for folder in ["src", "secrets"] {
+            fs::create_dir_all(project.join(folder)).unwrap();
+        }
+        for file in ["src/b", "secrets/key"] {
+            fs::write(project.join(file), "").unwrap();
+        }
+        bench.deny("Edit(/src/b)").deny("Read(/secrets/key)")
+    };
+    let bench = fixture();
+    let lines = [
+        "x=-exec; find . $x rm {} +",
+        "x=-exec; find . \"$x\" rm {} \\;",
+        "for x in -exec; do find . $x rm {} +; done",
+        "x='-exec rm'; find . $x {} +",
+        "read x <<< -exec; find . $x rm {} +",
+        "x=-x; fd . $x rm",
+        "x=--exec; fd $x rm",
+        "x=-C; env $x secrets cat key",
+        "x=--chdir=secrets; env $x cat key",
+        "x='-C secrets'; env $x cat key",
+        "x='-C secrets'; tar $x -cf - key",
+        "env {-C,secrets} cat key",
+        "env X=secrets bash -c 'mv $X zz'",
+        "env X=src bash -c 'rm -r $X'",
+        "env X=src/b bash -c 'tee $X'",
+        "env \"X=src/b\" bash -c 'tee $X'",
+        "y=src; env X=$y/b bash -c 'tee $X'",
+        "sudo X=src/b sh -c 'tee $X'",
+        "gcc -wrapper rm,a x.c",
+        "unshare -w secrets cat key",
+        "find src -delete",
+        "setfacl -R -m u:x:r src",
+        "chattr -R +i src",
+    ];
+    let run = lines.into_iter().filter(|line| bench.bash(line) == Allow).collect::<Vec<_>>();
+    assert_eq!(run, [""; 0]);
+    let project = bench.root.join("project");
+    assert_eq!(fixture().bash("find src -type f -delete"), Deny);
+    assert_eq!(
+        bench.bash_in(&project.join("src").display().to_string(), "find -delete").decision,
+        Deny
+    );
+    let prefix = JudgeFixture::new().allow("Bash(rsync:*)").deny("Read(key)");
+    fs::write(prefix.root.join("project/src/key"), "").unwrap();
+    prefix.asks(["rsync -d src/ zz", "rsync --old-dirs src/ zz", "rsync --dir src/ zz"]);
+    let bench = fixture();
+    bench.allows([
+        "x=-name; find . $x a",
+        "d=sub; find $d -name '*.rs'",
+        "d=sub; find \"$d\" -name '*.rs' -exec cat {} +",
+        "x=-C; env $x sub cat key",
+        "env X=a bash -c 'tee $X'",
+        "find . -name '*.pyc' -delete",
+        "m='a message'; git commit -m \"$m\"",
+    ]);
+}

@@ -132,12 +132,14 @@ fn tails(word: &Word, program: &str) -> Vec<Option<Vec<Word>>> {
         .map(|(place, _)| place)
         .take(MAX_TAIL + 1)
         .collect();
-    let is_long = |place: &usize| text[*place..].split_whitespace().nth(MAX_TAIL).is_some();
+    // Some options take a command with commas: `gcc -wrapper rm,a`.
+    let words = |place: usize| text[place..].split([' ', ',']).filter(|word| !word.is_empty());
+    let is_long = |place: &usize| words(*place).nth(MAX_TAIL).is_some();
     if ends.len() > MAX_TAIL || ends.iter().any(is_long) {
         return vec![None];
     }
     let tail = |place: usize| {
-        let mut words = text[place..].split_whitespace();
+        let mut words = words(place);
         let name = words.next().map(wrapper::package_name);
         name.into_iter().chain(words).map(whole).collect()
     };
