@@ -75,3 +75,45 @@ async fn a_program_whose_name_leads_elsewhere_by_now_does_not_run() {
         assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
     }
 }
+
+#[tokio::test]
+async fn a_link_in_a_name_that_braces_or_variables_give_is_compared_too() {
+    let bench = GateFixture::new(true);
+    let (agent, cwd) = (bench.agent("main"), bench.gate.0.places.project.clone());
+    for folder in ["d", "lib", "elsewhere"] {
+        fs::create_dir(cwd.join(folder)).unwrap();
+        fs::write(cwd.join(folder).join("b"), "").unwrap();
+    }
+    fs::write(cwd.join("elsewhere/o"), "").unwrap();
+    let confirm = |line: &str, approval: &Approval| {
+        with_call(line, &cwd, |call| agent.confirm(call, Some(approval)))
+    };
+    let mut followed = Vec::new();
+    for line in [
+        "cp {lib/b,d}",
+        "cp {-t,d,lib/b}",
+        "x=-t; cp $x d lib/b",
+        "x='lib/b d'; cp $x",
+        "env {-C,d,tee,o}",
+        "x='-C d'; env $x tee o",
+        "x=cd; $x d; tee o",
+        "x='cd d'; $x; tee o",
+        "y='d lib'; for x in $y; do tee ${x}/o; done",
+        "env X=d bash -c 'tee $X/o'",
+    ] {
+        let approval = bench.approved(&agent, line, Answer::Once).await;
+        assert_eq!(confirm(line, &approval), Ok(None), "{line}");
+        fs::rename(cwd.join("d"), cwd.join("old")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", cwd.join("d")).unwrap();
+        match confirm(line, &approval) {
+            Ok(_) => followed.push(line),
+            Err(why) => {
+                assert!(why.to_string().contains("has changed since"), "{line}: {why}");
+                assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
+            }
+        }
+        fs::remove_file(cwd.join("d")).unwrap();
+        fs::rename(cwd.join("old"), cwd.join("d")).unwrap();
+    }
+    assert_eq!(followed, [""; 0]);
+}
