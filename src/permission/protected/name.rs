@@ -68,10 +68,10 @@ const AUTOMATION: &[&str] = &[
     // Build servers.
     "appveyor.yml bitbucket-pipelines.yml bitrise.yaml bitrise.yml buddy.yml",
     "buildkite.json buildkite.yaml buildkite.yml buildspec.yaml buildspec.yml",
-    "ci_post_clone.sh ci_post_xcodebuild.sh ci_pre_xcodebuild.sh circle.yml",
+    "ci_post_clone.sh ci_post_xcodebuild.sh ci_pre_xcodebuild.sh circle.yml cirrus.star",
     "cloudbuild.json cloudbuild.yaml cloudbuild.yml codefresh.yml codemagic.yaml",
-    "codeship-services.yml codeship-steps.yml jenkins-x.yml readthedocs.yaml readthedocs.yml",
-    "screwdriver.yaml shippable.yml wercker.yml zuul.yaml",
+    "codeship-services.yml codeship-steps.yml jenkins-x.yml jitpack.yml readthedocs.yaml readthedocs.yml",
+    "screwdriver.yaml semaphore.yml shippable.yml wercker.yml zuul.yaml",
     // Hosts that build and start pushed code.
     "amplify.yml app.json app.yaml app.yml apphosting.yaml apprunner.yaml appspec.yaml appspec.yml azure.yaml azure.yml",
     "captain-definition firebase.json fly.toml heroku.yml netlify.toml serverless.yaml serverless.yml",
@@ -96,7 +96,7 @@ const AUTOMATION_STARTS: &[&str] = &[
 
 /// The same, by suffix.
 const AUTOMATION_ENDS: &[&str] =
-    &[".code-workspace", ".gocd.yaml", ".gocd.yml", ".sublime-project"];
+    &[".code-workspace", ".gocd.yaml", ".gocd.yml", ".sublime-project", ".sublime-workspace"];
 
 /// The same for all files in a folder.
 const AUTOMATION_FOLDERS: &[&str] =
