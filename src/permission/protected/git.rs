@@ -72,7 +72,7 @@ pub(super) fn places(
         hooks.extend(checkouts.iter().flat_map(|checkout| settings.hook_folders(checkout)));
         if settings.check_is_known().is_err() {
             // Its hooks and settings can be anywhere.
-            unknown = Some(ProtectedPlace::always(checkout.to_owned(), ProtectionReason::Git));
+            unknown = Some(ProtectionReason::GitUnread);
         }
         // What git copies into each new repository.
         files.extend(settings.files_named_by(&[("init", "templatedir")]));
@@ -82,10 +82,11 @@ pub(super) fn places(
         let targets: Vec<_> = paths.iter().filter_map(|it| resolve_from(checkout, it)).collect();
         paths.into_iter().chain(targets).collect::<BTreeSet<_>>().into_iter()
     };
-    if hooks.iter().chain(&files).any(|path| resolve_from(checkout, path).is_none()) {
-        // A loop of links, or a folder that only git may be able to enter.
-        unknown = Some(ProtectedPlace::always(checkout.to_owned(), ProtectionReason::Git));
-    }
+    // A loop of links, or a folder that only git may be able to enter.
+    let mut paths = hooks.iter().chain(&files);
+    let unresolved = paths.find(|path| resolve_from(checkout, path).is_none());
+    let unknown = unknown.or(unresolved.cloned().map(ProtectionReason::GitUnresolved));
+    let unknown = unknown.map(|why| ProtectedPlace::always(checkout.to_owned(), why));
     let place = |path: PathBuf| ProtectedPlace::below(path, ProtectionReason::Git);
     let hooks: Vec<_> = with_targets(hooks).map(place).collect();
     let linked: Vec<_> = hooks.iter().flat_map(|place| link::inside(place, checkout)).collect();

@@ -37,6 +37,10 @@ pub enum ProtectionReason {
     Config,
     /// Git's settings and hooks are there.
     Git,
+    /// Git's settings and hooks may be anywhere: settings have values that only git reads.
+    GitUnread,
+    /// The same, because this path cannot be followed.
+    GitUnresolved(PathBuf),
     /// The system or a login shell finds programs there.
     Startup,
     /// This dot link leads there.
@@ -57,6 +61,11 @@ impl fmt::Display for ProtectionReason {
             Self::Own => f.write_str("caliban keeps its own files there"),
             Self::Config => f.write_str("caliban reads rules, hooks or agents from there"),
             Self::Git => f.write_str("git reads settings and hooks from there"),
+            Self::GitUnread => f.write_str("your git settings have values that only git reads"),
+            Self::GitUnresolved(path) => {
+                let path = printable_path(path);
+                write!(f, "git may read {path}, and where that leads cannot be looked up")
+            }
             Self::Startup => f.write_str("programs and settings are loaded from there"),
             Self::Link(link) => write!(f, "{} leads there", printable_path(link)),
             Self::Unsearched(folder) => {

@@ -95,6 +95,22 @@ fn files_that_settings_of_git_include_are_read_too() {
 }
 
 #[test]
+fn a_whole_checkout_is_protected_with_the_reason_why_its_git_is_unknown() {
+    let why = |settings: &str| {
+        let bench = ProtectedFixture::new("p").folders(&["p/.git"]).file("p/.git/config", settings);
+        let bench = bench.link("p/loop", "p/loop");
+        let protections = bench.places.protections(&bench.target("p/a.txt"));
+        let reasons: Vec<_> = protections.iter().map(|it| it.reason.to_string()).collect();
+        reasons.join("; ").replace(&bench.root.display().to_string(), "")
+    };
+    let unresolved = "git may read /p/loop/hooks, and where that leads cannot be looked up";
+    assert_eq!(why("[core]\nhooksPath = loop/hooks"), unresolved);
+    let unread = "your git settings have values that only git reads";
+    assert_eq!(why("[core]\nhooksPath = %(prefix)/hooks"), unread);
+    assert_eq!(why(""), "");
+}
+
+#[test]
 fn what_links_among_git_hooks_lead_to_is_protected() {
     let bench = |hooks: &str| {
         let folders = ["p/.git", "p/scripts/lib", "p/githooks", "p/checks"];
