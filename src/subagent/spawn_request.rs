@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::budget_policy::BudgetPolicy;
 use super::definition::BudgetSpec;
 use crate::protocol::{ContentBlock, Message, ResultBlock, Role, ToolUseId};
-use crate::tool::{Conversation, entry_matches};
+use crate::tool::{Conversation, entry_denies, entry_matches};
 
 /// The default definition.
 pub const DEFAULT_AGENT: &str = "general-purpose";
@@ -94,7 +94,7 @@ impl ToolAccess {
         match self {
             Self::Inherit => true,
             Self::Allow(list) => listed(list),
-            Self::Deny(list) => !listed(list),
+            Self::Deny(list) => !list.iter().any(|entry| entry_denies(entry, tool)),
         }
     }
 

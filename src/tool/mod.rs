@@ -44,7 +44,7 @@ pub use api::{
 pub use builtin::{BuiltinSettings, builtin};
 pub use ignore_files::{IgnoreFiles, walk};
 pub use ledger::{ContentHash, FileGuard, FileLock};
-pub use registry::{ToolRegistry, canonical_name, entry_matches, starts_agents};
+pub use registry::{ToolRegistry, canonical_name, entry_denies, entry_matches, starts_agents};
 pub use search::{HiddenFiles, HiddenRules};
 pub use shells::{ShellRegister, ShellStartError, Shells, StartShell};
 pub use spec::{InvalidInput, ToolSpec};

@@ -111,6 +111,13 @@ pub fn entry_matches(entry: &str, tool: &str) -> bool {
     canonical_name(entry) == canonical_name(tool) || mcp::is_listed(entry, tool)
 }
 
+/// Whether an entry of a list of tools to take away covers this tool: the same, but in any case of letters.
+pub fn entry_denies(entry: &str, tool: &str) -> bool {
+    let (entry, tool) = (entry.to_ascii_lowercase(), tool.to_ascii_lowercase());
+    let canonical = |name| if matches!(name, "agent" | "task") { "agenttool" } else { name };
+    canonical(&*entry) == canonical(&*tool) || mcp::is_listed(&entry, &tool)
+}
+
 /// Returns the canonical name: `Agent` and `Task` are other names of `AgentTool`, wherever a tool is named.
 pub fn canonical_name(name: &str) -> &str {
     match name {

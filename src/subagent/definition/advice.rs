@@ -22,7 +22,6 @@ pub(super) fn advise(definition: &Definition, keys: &DefinitionKeys) -> Vec<Defi
     let at = |line: Option<usize>, message: String| definition.source.error(line, message);
     let description = keys.description.as_ref().map(|key| key.line);
     let tools = keys.tools.as_ref().map(|key| key.line);
-    let disallowed_tools = keys.disallowed_tools.as_ref().map(|key| key.line);
     let mut found = Vec::new();
     if let Some(what) = why_vague(&definition.description) {
         let message = format!(
@@ -42,16 +41,6 @@ pub(super) fn advise(definition: &Definition, keys: &DefinitionKeys) -> Vec<Defi
             let message =
                 format!("`tools` lists {bare}, which is not a tool: fix the name or remove it");
             found.push(at(tools, message));
-        }
-    }
-    for name in &definition.disallowed_tools {
-        let bare = name.split('(').next().unwrap_or_default();
-        if canonical_name(bare) != "AgentTool" && !is_tool(bare) {
-            let message = format!(
-                "`disallowedTools` lists {}, which is not a tool: it has no effect",
-                bare.escape_debug()
-            );
-            found.push(at(disallowed_tools, message));
         }
     }
     found

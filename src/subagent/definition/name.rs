@@ -3,7 +3,7 @@
 use super::fields::{Definition, DefinitionFormat};
 
 /// The prefix of a tool that delegates to one agent, before the agent's name.
-const TOOL_PREFIX: &str = "delegate_to_";
+pub(super) const TOOL_PREFIX: &str = "delegate_to_";
 
 /// The longest tool name that model APIs accept.
 const MAX_TOOL_NAME: usize = 64;
@@ -42,6 +42,11 @@ pub(super) const RESERVED_NAMES: [&str; 23] = [
 /// `_`, so that names which differ only in case and separators have the same.
 pub fn tool_name(name: &str) -> String {
     format!("{TOOL_PREFIX}{}", name.to_ascii_lowercase().replace(['-', '.'], "_"))
+}
+
+/// The name of a built-in tool, given in any case.
+pub(super) fn known_tool(name: &str) -> Option<&'static str> {
+    RESERVED_NAMES.into_iter().find(|known| known.eq_ignore_ascii_case(name))
 }
 
 impl Definition {

@@ -16,9 +16,10 @@ use crate::config::{
     relative_word,
 };
 use crate::markdown::front_matter::{self, Document};
-use crate::permission::{RuleList, check_bound};
+use crate::permission::{RuleList, check_bound, entry_tool};
 use crate::protocol::{
-    DEPTH_VARIABLE, HookEvent, McpSelection, McpServer, PermissionMode, Secret, StartDir,
+    DEPTH_VARIABLE, HookEvent, MCP_PREFIX, McpSelection, McpServer, PermissionMode, Secret,
+    StartDir,
 };
 use crate::spanned::{Scalar, Spanned, Value, ValueError};
 
@@ -99,9 +100,7 @@ impl DefinitionReader<'_> {
             tools: self
                 .tools("tools", keys.tools.as_ref(), RuleList::Allow)?
                 .filter(|tools| *tools != ["*"]),
-            disallowed_tools: self
-                .tools("disallowedTools", keys.disallowed_tools.as_ref(), RuleList::Deny)?
-                .unwrap_or_default(),
+            disallowed_tools: self.disallowed_tools(keys.disallowed_tools.as_ref())?,
             model,
             provider,
             max_turns,
@@ -146,6 +145,34 @@ impl DefinitionReader<'_> {
                 .map_err(|why| self.source.error(Some(tools.line), format!("`{key}`: {why}")))?;
         }
         Ok(Some(tools.value.0.clone()))
+    }
+
+    /// Checks the list of tools that are taken away, and writes their names as they are. An unknown one is
+    /// an error, but in a file written for other programs, which may have such a tool.
+    fn disallowed_tools(
+        &mut self,
+        tools: Option<&Spanned<Names>>,
+    ) -> Result<Vec<String>, DefinitionError> {
+        const KEY: &str = "disallowedTools";
+        let Some(tools) = tools else { return Ok(Vec::new()) };
+        let mut names = tools.value.0.clone();
+        for entry in &mut names {
+            let bare = entry_tool(entry).to_owned();
+            if let Some(known) = name::known_tool(&bare) {
+                entry.replace_range(..bare.len(), known);
+            } else if !bare.starts_with(MCP_PREFIX) && !bare.starts_with(name::TOOL_PREFIX) {
+                let bare = bare.escape_debug();
+                let message =
+                    format!("`{KEY}` lists {bare}, which is not a tool: fix the name or remove it");
+                let error = self.source.error(Some(tools.line), message);
+                if self.dialect == DefinitionFormat::Own {
+                    return Err(error);
+                }
+                self.found.warnings.push(error);
+            }
+        }
+        let names = Spanned { line: tools.line, value: Names(names) };
+        Ok(self.tools(KEY, Some(&names), RuleList::Deny)?.unwrap_or_default())
     }
 
     /// An error in the definition as a whole.

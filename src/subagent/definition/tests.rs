@@ -432,7 +432,7 @@ fn a_projects_mode_counts_alone_only_where_modes_may_and_it_is_accepted() {
 
 #[test]
 fn s2_13_and_s2_32_advice_names_the_line_and_what_to_write() {
-    let text = "---\ndescription: does stuff\ntools: Read, Task, Agent(x), Bsah, mcp__a__b\ndisallowedTools: Edti, Agent, Bash(rm:*), mcp__a__c\n---\nLook.";
+    let text = "---\ndescription: does stuff\ntools: Read, Task, Agent(x), Bsah, mcp__a__b\ndisallowedTools: Agent, Bash(rm:*), mcp__a__c\n---\nLook.";
     let parsed = parse(text, DefinitionFormat::Own).unwrap();
     let listed = |name: &str| {
         format!(
@@ -446,8 +446,34 @@ fn s2_13_and_s2_32_advice_names_the_line_and_what_to_write() {
             listed("Task"),
             listed("Agent"),
             "3: `tools` lists Bsah, which is not a tool: fix the name or remove it".to_owned(),
-            "4: `disallowedTools` lists Edti, which is not a tool: it has no effect".to_owned(),
         ]
     );
     assert_eq!(parsed.warnings, []);
+}
+
+#[test]
+fn a_list_of_tools_to_take_away_knows_them_in_any_case_and_nothing_else() {
+    let read = |list: &str, dialect| {
+        let text = format!(
+            "---\ndescription: Looks for bugs in a change.\ndisallowedTools: {list}\n---\nLook."
+        );
+        parse(&text, dialect)
+    };
+    for dialect in [DefinitionFormat::Own, DefinitionFormat::Foreign] {
+        let parsed =
+            read("bash, WRITE(.env), edit, task, mcp__a__b, delegate_to_x", dialect).unwrap();
+        assert_eq!((messages(&parsed.warnings), messages(&parsed.advice)), (vec![], vec![]));
+        assert_eq!(
+            parsed.definition.disallowed_tools,
+            ["Bash", "Write(.env)", "Edit", "Task", "mcp__a__b", "delegate_to_x"]
+        );
+    }
+    let why = "3: `disallowedTools` lists Edti, which is not a tool: fix the name or remove it";
+    for list in ["Edti", "Edti(.env)"] {
+        let error = read(list, DefinitionFormat::Own).unwrap_err();
+        assert!(error.ends_with(why), "{error}");
+        // Another program may have such a tool.
+        let parsed = read(list, DefinitionFormat::Foreign).unwrap();
+        assert_eq!(messages(&parsed.warnings), [why]);
+    }
 }
