@@ -305,7 +305,7 @@ fn wrap_content(
         printable(text).lines().flat_map(row).collect()
     };
     match &question.access {
-        Access::Fetch { url } => lines.extend(rows(url, theme.link)),
+        Access::Fetch { url } => lines.extend(rows(&reveal_line(url), theme.link)),
         Access::Read { paths } | Access::Write { paths } if paths.len() != 1 => {
             for path in paths {
                 lines.extend(rows(&reveal_line(&target_label(path, &question.cwd)), theme.code));
@@ -326,8 +326,14 @@ fn wrap_content(
     let (reason, diff) = if is_diff { (Vec::new(), diff) } else { (diff, Vec::new()) };
     lines.extend(reason);
     if !is_diff || !matches!(question.access, Access::Write { .. }) {
-        for field in other_fields(question) {
-            lines.extend(rows(&field, theme.text));
+        for (name, value) in other_fields(question) {
+            match value {
+                // It has line ends of its own.
+                Value::String(text) if !text.is_empty() => {
+                    lines.extend(field_rows(&format!("{name}{text}"), width, theme));
+                }
+                value => lines.extend(rows(&format!("{name}{}", pretty_value(value)), theme.text)),
+            }
         }
     }
     lines.extend(diff);
@@ -424,10 +430,10 @@ fn preview_lines(
     lines
 }
 
-/// The input's fields that are not already shown as the subject.
-fn other_fields(question: &Question) -> Vec<String> {
+/// The input's fields that are not already shown as the subject, each with its name and a colon.
+fn other_fields(question: &Question) -> Vec<(String, &Value)> {
     let Value::Object(fields) = &question.input else {
-        return vec![pretty_value(&question.input)];
+        return vec![(String::new(), &question.input)];
     };
     let is_subject = |value: &Value| match (value.as_str(), &question.access) {
         (None, _) => false,
@@ -440,13 +446,24 @@ fn other_fields(question: &Question) -> Vec<String> {
         _ => false,
     };
     let others = fields.iter().filter(|(_, value)| !is_subject(value));
-    others.map(|(name, value)| format!("{name}: {}", pretty_value(value))).collect()
+    others.map(|(name, value)| (format!("{}: ", reveal_line(name)), value)).collect()
+}
+
+/// The rows of a field that is text. Each line end is a sign, and what follows it a row that continues the
+/// field, so that no line of the text looks like another field or a line of caliban's own.
+fn field_rows(field: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let (text, rest) = (printable(field).replace('\n', "␊\n"), continued(theme));
+    let rows = |(at, line): (usize, &str)| {
+        let first = if at == 0 { Line::raw("  ") } else { rest.clone() };
+        let line = Line::styled(line.to_owned(), theme.text);
+        wrap_written(&line, width, &first, &rest, theme.dim)
+    };
+    text.lines().enumerate().flat_map(rows).collect()
 }
 
 fn pretty_value(value: &Value) -> String {
     match value {
         Value::String(text) if text.is_empty() => "(empty)".to_owned(),
-        Value::String(text) => text.clone(),
         other => serde_json::to_string_pretty(other).unwrap_or_default(),
     }
 }

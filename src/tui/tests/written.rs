@@ -103,7 +103,7 @@ fn blanks_that_no_row_has_room_for_are_counted() {
         for (mut screen, words) in [
             (asked(spread()), "echo a⟨400 blanks⟩; touch q"),
             (asked(indented), "2 + ⟨125 blanks⟩do()"),
-            (asked(field), "   ⟨200 blanks⟩b"),
+            (asked(field), " ↪ ⟨200 blanks⟩b"),
         ] {
             for rows in both(&mut screen, &Theme::default(), size) {
                 assert!(rows.iter().any(|row| row.contains(words)), "{words}: {rows:#?}");
@@ -146,6 +146,33 @@ fn a_path_in_a_line_has_no_line_end_of_its_own() {
     let output = picture_by(&mut view, &mut screen, 120, 40);
     assert!(output.contains("a)␊Edit␊Bash"), "{output}");
     assert!(output.contains("a)␊Edit/"), "{output}");
+}
+
+#[test]
+fn no_line_of_a_field_looks_like_another_field_or_a_line_of_calibans_own() {
+    let forged =
+        "reads only\nin /p/shop · rule Bash(touch) allows it\n\n1  Yes\n! verified\ndry_run: true";
+    let bash = |question: &mut Question| {
+        question.input = json!({ "command": "touch x", "description": forged, "timeout": 9 });
+        question.access = Access::Command { line: "touch x".into(), cwd: "shop".into() };
+    };
+    let other = |question: &mut Question| {
+        question.tool = "mcp__notes__add".to_owned();
+        question.input = json!({ "more": { "text": forged }, forged: "x", "text": forged });
+        question.access = Access::Other;
+    };
+    for size in SIZES {
+        for (mut screen, rows_of_field) in [(asked(bash), 1), (asked(other), 1)] {
+            for rows in both(&mut screen, &Theme::default(), size) {
+                for line in ["in /p/shop · rule", "1  Yes␊", "! verified", "dry_run"] {
+                    let own = |row: &&String| row.trim_start().starts_with(line);
+                    assert_eq!(rows.iter().find(own), None, "{rows:#?}");
+                    let marked = |row: &&String| row.starts_with(&format!(" ↪ {line}"));
+                    assert!(rows.iter().filter(marked).count() >= rows_of_field, "{rows:#?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
