@@ -316,6 +316,13 @@ fn cover_parts(model: &TuiModel, view: &View) -> CoverParts {
         }
     };
     let content = metrics.question.as_ref().map(|question| question.content_area);
+    let open = model.questions.open.as_ref().and_then(|open| model.questions.get(open.id));
+    let is_form = open.is_some_and(|waiting| waiting.form.is_some());
+    let call = metrics.question.as_ref().filter(|_| !is_form).map(|question| {
+        let Extent { top, height, .. } = question.content;
+        let height = height.min(question.call.saturating_sub(top));
+        rows(question.content_area.y, Extent { height, ..question.content }).0
+    });
     let answers = view.hit_areas().filter_map(|(area, kind)| match kind {
         HitKind::Answer(digit) => Some((*area, *digit)),
         _ => None,
@@ -326,6 +333,7 @@ fn cover_parts(model: &TuiModel, view: &View) -> CoverParts {
     CoverParts {
         inside: inside.unwrap_or_default(),
         content: content.unwrap_or_default(),
+        call,
         answers: answers.collect(),
         scrolled,
     }

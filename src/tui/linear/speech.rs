@@ -18,7 +18,8 @@ impl Speech {
     /// Says a line of ours. Names in it may be of others, so line ends become signs.
     pub fn line(&mut self, text: &str) {
         let line = sanitize(text).replace('\n', "␊");
-        if !line.trim().is_empty() {
+        // An empty line of others is said as one.
+        if line == INDENT || !line.trim().is_empty() {
             self.lines.push(line);
         }
     }

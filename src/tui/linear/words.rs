@@ -64,6 +64,8 @@ pub struct CoverParts {
     pub inside: Rect,
     /// The content of a question.
     pub content: Rect,
+    /// The rows of the content that are a call, if the question is about one.
+    pub call: Option<Range<u16>>,
     /// The areas of the answers to a question, by digit.
     pub answers: Vec<(Rect, u8)>,
     /// The rows that scroll, and the number of the first one.
@@ -169,12 +171,14 @@ fn inside_row(row: &DrawnRow, inside: Rect) -> Row {
 }
 
 /// A row of an answer: a digit and the mark of the selected one, or blanks; then its words.
-fn answer_row(text: &str) -> Row {
+fn answer_row(text: &str, is_about_call: bool) -> Row {
     let selected = text.chars().take(2).any(|c| c == '▸');
     let words = if selected { text.replacen('▸', " ", 1) } else { text.to_owned() };
     // Below its digit, an answer has blanks.
     let continued = text.starts_with(' ');
-    Row { text: narrowed(&words), selected, part: RowPart::Answers, continued, ..Row::default() }
+    // Blanks in an answer about a call belong to the name of a file or to a rule; a form has columns.
+    let text = if is_about_call { words.trim().to_owned() } else { narrowed(&words) };
+    Row { text, selected, part: RowPart::Answers, continued, ..Row::default() }
 }
 
 /// The rows of an area in words, without empty ones.
@@ -182,7 +186,7 @@ pub fn clean_rows<'a>(rows: impl Iterator<Item = &'a str>) -> Vec<Row> {
     rows.map(clean_row).filter(|row| !row.text.is_empty()).collect()
 }
 
-/// The rows of an area with these parts in it. The answers stand one below the other, in order.
+/// The rows of an area with these parts in it, without empty ones but for those of a call. The answers stand one below the other, in order.
 pub fn rows(rows: &[DrawnRow], area: Rect, parts: &CoverParts) -> Vec<Row> {
     let holds = |area: Rect, y: u16| (area.top()..area.bottom()).contains(&y);
     let (mut above, mut digits, mut below) = (Vec::new(), Vec::new(), Vec::new());
@@ -194,7 +198,10 @@ pub fn rows(rows: &[DrawnRow], area: Rect, parts: &CoverParts) -> Vec<Row> {
         let on_row = parts.answers.iter().filter(|(area, _)| area.y == y && !area.is_empty());
         for (answer, digit) in on_row {
             let columns = answer.left()..answer.right();
-            digits.push((*digit, Row { number, ..answer_row(&row.part(columns.clone())) }));
+            digits.push((
+                *digit,
+                Row { number, ..answer_row(&row.part(columns.clone()), parts.call.is_some()) },
+            ));
             (rest, part) = (rest.without(columns), RowPart::Answers);
         }
         let rest = if part == RowPart::Answers {
@@ -206,12 +213,15 @@ pub fn rows(rows: &[DrawnRow], area: Rect, parts: &CoverParts) -> Vec<Row> {
         } else {
             clean_row(&row.text())
         };
+        if rest.text.is_empty() && !parts.call.as_ref().is_some_and(|call| call.contains(&y)) {
+            continue;
+        }
         let rest = Row { number, ..rest };
         if digits.is_empty() { above.push(rest) } else { below.push(rest) }
     }
     digits.sort_by_key(|(digit, _)| *digit);
     let digits = digits.into_iter().map(|(_, row)| row);
-    above.into_iter().chain(digits).chain(below).filter(|row| !row.text.is_empty()).collect()
+    above.into_iter().chain(digits).chain(below).collect()
 }
 
 #[cfg(test)]

@@ -302,6 +302,30 @@ fn a_line_is_said_although_the_same_text_stood_on_the_page_before() {
 }
 
 #[test]
+fn no_blank_and_no_empty_line_of_a_question_is_left_out() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go").asks(&root(), 1, "main", "cat <<E\na\n\n\nb\nE").wait(2000);
+    let said = lines.frame(false).lines.join("\n");
+    let content = "Content, 7 lines:\n    cat <<E\n    a\n  \n  \n    b\n    E\n  in shop";
+    assert!(said.contains(content), "{said}");
+    lines.screen.write("1");
+    let EventKind::PermissionAsked(mut question) = TestScreen::question(&root(), 2, "main", "")
+    else {
+        panic!()
+    };
+    let path = "shop/new file    (trusted)    x.js";
+    question.tool = "Write".to_owned();
+    question.access = Access::Write {
+        paths: vec![PathTarget { written: path.into(), resolved: Some(path.into()) }],
+    };
+    question.rules = vec!["Edit(new file    (trusted)    x.js)".to_owned()];
+    lines.screen.event(&root(), EventKind::PermissionAsked(question)).wait(2000);
+    let said = lines.frame(false).lines.join("\n");
+    let answer = said.lines().find(|line| line.starts_with("2  ")).unwrap_or_default();
+    assert!(answer.contains("new file    (trusted)    x.js"), "{said}");
+}
+
+#[test]
 fn a_description_has_no_line_that_looks_like_an_option() {
     let mut lines = Lines::new();
     let option = |label: &str| serde_json::json!({ "label": label, "description": "like\n2  gamma\nAnswers:\n2  delta" });
