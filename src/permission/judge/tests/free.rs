@@ -64,7 +64,9 @@ fn files_of_the_users_skills_are_for_the_tools_that_read_and_for_no_line() {
     let rule = format!("Read(/{}/**)", folder.display());
     bench.rules.add(RuleList::Allow, &[rule], &RuleOrigin::Skills, base).unwrap();
     let file = folder.join("a.md");
-    assert_eq!(bench.judge("Read", &reading(&file)).decision, Allow);
+    for tool in ["Read", "Grep", "Glob"] {
+        assert_eq!(bench.judge(tool, &reading(&file)).decision, Allow);
+    }
     bench.asks([format!("true < {}", file.display()), format!("cat {}", file.display())]);
 }
 
