@@ -30,7 +30,7 @@ use super::msg::{Msg, ScreenEffect};
 use super::settings::{ScreenExit, StartInfo, TuiSettings};
 use super::terminal::{GuardOptions, LinkBase, TerminalGuard, has_links};
 use super::text::Highlighter;
-use super::theme::{ColorDepth, Ground, Theme, ThemeError};
+use super::theme::{ColorDepth, TerminalBackground, Theme, ThemeError};
 use super::themes::ThemeSet;
 use super::update::{self, update};
 use super::view::View;
@@ -49,8 +49,8 @@ const LAZY_REDUCED_FRAME_TIME: Duration = Duration::from_millis(500);
 
 /// How long after the start an answer about the background may still come, and how long the exit
 /// waits for it.
-const GROUND_TIME: Duration = Duration::from_secs(1);
-const GROUND_WAIT: Duration = Duration::from_millis(100);
+const BACKGROUND_REPLY_TIME: Duration = Duration::from_secs(1);
+const BACKGROUND_REPLY_WAIT: Duration = Duration::from_millis(100);
 
 /// Events handled per batch, so that keys never wait long.
 const MAX_EVENT_BATCH: usize = 512;
@@ -131,7 +131,7 @@ fn load_themes(settings: &TuiSettings) -> (ThemeSet, Vec<String>) {
 
 /// The theme of the first frame, before the terminal may have said what its background is.
 fn first_theme(settings: &TuiSettings, themes: &ThemeSet) -> Result<Theme, ThemeError> {
-    themes.get(&settings.theme, Ground::from_env(&settings.env).unwrap_or_default())
+    themes.get(&settings.theme, TerminalBackground::from_env(&settings.env).unwrap_or_default())
 }
 
 /// Checks that the theme of the settings exists and can be read.
@@ -188,7 +188,7 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
     screen.draw()?;
     screen.terminal.after_first_frame()?;
     if rich {
-        screen.terminal.ask_ground()?;
+        screen.terminal.query_background()?;
     }
     // Lets the tests check that a panic restores the terminal; absent from release builds.
     debug_assert!(
@@ -200,9 +200,12 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
     let ended = screen.run_until_exit(&mut keyboard, &io.events, &coloured).await;
     // A choice made just before is written, even if nobody waits for that.
     while let Some(Some(_)) = screen.requests.next().now_or_never() {}
-    if rich && screen.start.elapsed() < GROUND_TIME && screen.model.themes.ground.is_none() {
+    if rich
+        && screen.start.elapsed() < BACKGROUND_REPLY_TIME
+        && screen.model.themes.background.is_none()
+    {
         // What the terminal still says must not reach the shell's prompt.
-        let _ = tokio::time::timeout(GROUND_WAIT, async {
+        let _ = tokio::time::timeout(BACKGROUND_REPLY_WAIT, async {
             while let Some(Ok(Input::Event(_))) = keyboard.next().await {}
         })
         .await;
@@ -402,7 +405,9 @@ impl EventLoop<'_> {
     fn input(&mut self, input: Input) -> Result<(), TuiError> {
         let event = match input {
             Input::Event(event) => event,
-            Input::Ground(ground) => return self.update(|_| Msg::Ground(ground)),
+            Input::TerminalBackground(background) => {
+                return self.update(|_| Msg::TerminalBackground(background));
+            }
         };
         self.occasion.input |= matches!(event, Event::Key(_) | Event::Paste(_));
         match event {

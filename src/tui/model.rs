@@ -15,7 +15,7 @@ use crate::tui::queue::PromptQueue;
 use crate::tui::selection::MouseSelection;
 use crate::tui::session::{ScreenRule, ScreenSession};
 use crate::tui::settings::{StartInfo, TuiSettings};
-use crate::tui::theme::Ground;
+use crate::tui::theme::TerminalBackground;
 use crate::tui::themes::ThemeChoice;
 use crate::tui::transcript::{Extent, ItemId, ItemKind, Scroll, SearchResult, TranscriptState};
 
@@ -95,7 +95,7 @@ pub struct ThemeState {
     /// The themes to choose from.
     pub choices: Vec<ThemeChoice>,
     /// The background, once the terminal has said what it is.
-    pub ground: Option<Ground>,
+    pub background: Option<TerminalBackground>,
 }
 
 /// Sizes of the areas in the last frame, in lines.

@@ -10,7 +10,7 @@ use crate::protocol::{AgentEvent, AgentPath, Command};
 
 use super::host::HostRequest;
 use crate::tui::model::Metrics;
-use crate::tui::theme::Ground;
+use crate::tui::theme::TerminalBackground;
 use crate::tui::transcript::{Extent, ItemId};
 
 /// An event for `update`. Times are relative to the start of the screen.
@@ -53,7 +53,7 @@ pub enum Msg {
         at: Duration,
     },
     /// The terminal has said what its background is.
-    Ground(Ground),
+    TerminalBackground(TerminalBackground),
     /// A frame was drawn.
     Drawn(Box<Metrics>),
 }

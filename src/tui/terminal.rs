@@ -41,7 +41,7 @@ const SMALL_FRAME: usize = 256;
 const MAX_CELLS: usize = 1_000_000;
 
 /// Asks for the background's colour, which some terminals answer.
-pub(super) const ASK_GROUND: &str = "\x1b]11;?\x1b\\";
+pub(super) const QUERY_BACKGROUND: &str = "\x1b]11;?\x1b\\";
 
 /// How to use the terminal.
 #[derive(Clone, Debug, Default)]
@@ -216,9 +216,9 @@ impl TerminalGuard {
     }
 
     /// Asks for the background's colour. The answer, if any, comes as input.
-    pub fn ask_ground(&mut self) -> io::Result<()> {
+    pub fn query_background(&mut self) -> io::Result<()> {
         let mut sink = self.output.sink();
-        sink.put(ASK_GROUND);
+        sink.put(QUERY_BACKGROUND);
         sink.send()
     }
 

@@ -12,13 +12,13 @@ use crate::protocol::EnvOverlay;
 
 mod depth;
 mod glyphs;
-mod ground;
 mod ink;
+mod terminal_background;
 
 pub use depth::ColorDepth;
 pub use glyphs::{ASCII, Glyph, Glyphs, UNICODE};
-pub use ground::Ground;
 pub use ink::on_ground;
+pub use terminal_background::TerminalBackground;
 
 /// The built-in theme files.
 const BUILT_IN: [(&str, &str); 5] = [

@@ -1,10 +1,10 @@
 //! The themes that can be chosen: the built-in ones and the user's files.
 
 use crate::protocol::EnvOverlay;
-use crate::tui::theme::{ColorDepth, Ground, Theme, ThemeError};
+use crate::tui::theme::{ColorDepth, TerminalBackground, Theme, ThemeError};
 
 /// The themes that look at the terminal's background, with their files for a dark and a light one.
-const BY_GROUND: [(&str, &str, &str); 2] =
+const BY_BACKGROUND: [(&str, &str, &str); 2] =
     [("auto", "dark", "light"), ("contrast", "contrast-dark", "contrast-light")];
 
 /// The theme of the terminal's own 16 colours, and its name in older configuration files.
@@ -78,11 +78,11 @@ impl ThemeSet {
     }
 
     /// The theme of this name for this background, adapted to the terminal. An empty name is `auto`.
-    pub fn get(&self, name: &str, ground: Ground) -> Result<Theme, ThemeError> {
+    pub fn get(&self, name: &str, background: TerminalBackground) -> Result<Theme, ThemeError> {
         let name = if name.is_empty() || self.is_broken(name) { "auto" } else { name };
         let theme = match self.own(name) {
             Some(theme) => theme.clone(),
-            None => Theme::named(self.file(name, ground)).map_err(|error| match error {
+            None => Theme::named(self.file(name, background)).map_err(|error| match error {
                 ThemeError::Unknown { name, .. } => {
                     ThemeError::Unknown { name, names: self.names() }
                 }
@@ -107,14 +107,14 @@ impl ThemeSet {
 
     /// The built-in file behind a name. The designed themes need a terminal with all colours, so
     /// elsewhere `auto` leaves them to the terminal.
-    fn file<'a>(&self, name: &'a str, ground: Ground) -> &'a str {
+    fn file<'a>(&self, name: &'a str, background: TerminalBackground) -> &'a str {
         let rich = ColorDepth::from_env(&self.env) == ColorDepth::True;
         if TERMINAL.contains(&name) || (name == "auto" && !rich) {
             return TERMINAL[0];
         }
-        match (BY_GROUND.iter().find(|(known, ..)| *known == name), ground) {
-            (Some((_, dark, _)), Ground::Dark) => dark,
-            (Some((_, _, light)), Ground::Light) => light,
+        match (BY_BACKGROUND.iter().find(|(known, ..)| *known == name), background) {
+            (Some((_, dark, _)), TerminalBackground::Dark) => dark,
+            (Some((_, _, light)), TerminalBackground::Light) => light,
             (None, _) => name,
         }
     }
@@ -141,14 +141,14 @@ mod tests {
         let (rich, _) = set(&[], RICH);
         let dark = Theme::named("dark").unwrap();
         for name in ["", "auto"] {
-            assert_eq!(rich.get(name, Ground::Dark).unwrap().accent, dark.accent);
-            let light = rich.get(name, Ground::Light).unwrap();
+            assert_eq!(rich.get(name, TerminalBackground::Dark).unwrap().accent, dark.accent);
+            let light = rich.get(name, TerminalBackground::Light).unwrap();
             assert_eq!(light.accent, Theme::named("light").unwrap().accent);
         }
         let (poor, _) = set(&[], &[("TERM", "xterm-256color")]);
-        let own = poor.get("", Ground::Light).unwrap();
+        let own = poor.get("", TerminalBackground::Light).unwrap();
         assert_eq!(own.accent, Theme::named("terminal").unwrap().accent);
-        assert_eq!(poor.get("default", Ground::Light).unwrap(), own);
+        assert_eq!(poor.get("default", TerminalBackground::Light).unwrap(), own);
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
         let file = "base = \"light\"\n[styles]\naccent = \"#010203 bold\"\n";
         let (set, problems) = set(&[("mine", file)], RICH);
         assert_eq!(problems, [""; 0]);
-        let mine = set.get("mine", Ground::Dark).unwrap();
+        let mine = set.get("mine", TerminalBackground::Dark).unwrap();
         let light = Theme::named("light").unwrap();
         assert_ne!(mine.accent, light.accent);
         assert_eq!(mine.code, light.code);
@@ -184,8 +184,8 @@ mod tests {
             let start = format!("~/.caliban/themes/mine.toml:{line}: {why}");
             assert!(problem.starts_with(&start), "{problem}");
             assert!(!problem.contains('\n'), "{problem}");
-            let shown = set.get("mine", Ground::Dark).unwrap();
-            assert_eq!(shown, set.get("auto", Ground::Dark).unwrap());
+            let shown = set.get("mine", TerminalBackground::Dark).unwrap();
+            assert_eq!(shown, set.get("auto", TerminalBackground::Dark).unwrap());
             assert!(set.choices().iter().all(|choice| choice.name != "mine"));
         }
     }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn an_unknown_theme_is_told_the_names() {
         let (set, _) = set(&[("mine", "")], RICH);
-        let error = set.get("neon", Ground::Dark).unwrap_err().to_string();
+        let error = set.get("neon", TerminalBackground::Dark).unwrap_err().to_string();
         let names = "auto, dark, light, contrast, terminal, mine";
         assert_eq!(error, format!("unknown theme \"neon\"; choose one of {names}"));
     }

@@ -84,8 +84,8 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
             }
             apply_reply(model, answered, &mut effects);
         }
-        Msg::Ground(ground) => {
-            model.themes.ground = Some(ground);
+        Msg::TerminalBackground(background) => {
+            model.themes.background = Some(background);
             model.draw = DrawUrgency::Now;
         }
         Msg::Tick { at } => {

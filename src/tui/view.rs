@@ -29,7 +29,7 @@ use crate::tui::question::draw as question;
 use crate::tui::queue::draw as queue;
 use crate::tui::reader::draw::ReaderLayout;
 use crate::tui::text::Highlighter;
-use crate::tui::theme::{Ground, Theme, ThemeError};
+use crate::tui::theme::{TerminalBackground, Theme, ThemeError};
 use crate::tui::themes::ThemeSet;
 use crate::tui::transcript::draw::{ItemStyle, lines};
 use crate::tui::transcript::layout::{LayoutCache, RenderContext};
@@ -42,8 +42,8 @@ const SPARE_AGENT_LAYOUTS: usize = 8;
 /// The drawing side of the screen.
 pub struct View {
     theme: Arc<Theme>,
-    /// All themes, and the name and the ground of the shown one; `None` for a fixed theme.
-    themes: Option<(ThemeSet, String, Ground)>,
+    /// All themes, and the name and the background of the shown one; `None` for a fixed theme.
+    themes: Option<(ThemeSet, String, TerminalBackground)>,
     highlighter: Highlighter,
     draft: prompt::DraftLayout,
     question: QuestionContent,
@@ -104,20 +104,20 @@ impl View {
         model: &TuiModel,
         highlighter: Highlighter,
     ) -> Result<Self, ThemeError> {
-        let (name, ground) = wanted_theme(model);
-        let theme = themes.get(&name, ground)?;
-        Ok(Self { themes: Some((themes, name, ground)), ..Self::new(theme, highlighter) })
+        let (name, background) = wanted_theme(model);
+        let theme = themes.get(&name, background)?;
+        Ok(Self { themes: Some((themes, name, background)), ..Self::new(theme, highlighter) })
     }
 
     /// Takes the theme that the model names, if it is another one now.
     fn follow_theme(&mut self, model: &TuiModel) {
-        let Some((themes, name, ground)) = &mut self.themes else { return };
+        let Some((themes, name, background)) = &mut self.themes else { return };
         let wanted = wanted_theme(model);
-        if (&wanted.0, wanted.1) == (&*name, *ground) {
+        if (&wanted.0, wanted.1) == (&*name, *background) {
             return;
         }
-        (*name, *ground) = wanted;
-        if let Ok(theme) = themes.get(name, *ground) {
+        (*name, *background) = wanted;
+        if let Ok(theme) = themes.get(name, *background) {
             self.theme = Arc::new(theme);
         }
     }
@@ -509,13 +509,14 @@ impl View {
 }
 
 /// The name of the theme to show, in a list of themes the selected one, and the background.
-fn wanted_theme(model: &TuiModel) -> (String, Ground) {
+fn wanted_theme(model: &TuiModel) -> (String, TerminalBackground) {
     let preview = match &model.overlay {
         Some(Overlay::Picker(picker)) => picker.theme(),
         _ => None,
     };
-    let ground = model.themes.ground.or_else(|| Ground::from_env(&model.settings.env));
-    (preview.unwrap_or_else(|| model.settings.theme.clone()), ground.unwrap_or_default())
+    let background =
+        model.themes.background.or_else(|| TerminalBackground::from_env(&model.settings.env));
+    (preview.unwrap_or_else(|| model.settings.theme.clone()), background.unwrap_or_default())
 }
 
 /// The style of a transcript that fits into the rest of the screen.

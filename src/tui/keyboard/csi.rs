@@ -5,7 +5,7 @@ use crossterm::event::{
     Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEvent, MouseEventKind,
 };
 
-use crate::tui::theme::Ground;
+use crate::tui::theme::TerminalBackground;
 
 /// Result of decoding the first bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(super) enum DecodeResult {
     /// This many bytes are this event.
     Event(usize, Event),
     /// This many bytes are the terminal's answer about its background.
-    Ground(usize, Ground),
+    TerminalBackground(usize, TerminalBackground),
     /// This many bytes are ignored.
     Ignored(usize),
     /// More bytes are needed.

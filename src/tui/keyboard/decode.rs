@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::csi::{self, DecodeResult};
 use crate::tui::composer::paste::MAX_PASTED;
-use crate::tui::theme::Ground;
+use crate::tui::theme::TerminalBackground;
 
 /// Bytes per read.
 pub(super) const READ_SIZE: usize = 4096;
@@ -23,9 +23,9 @@ const ESC_TIMEOUT: Duration = Duration::from_millis(10);
 /// pieces; a longer gap means that it was cut off, or that the user typed Alt and a bracket.
 const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// The same for the answer to [`ASK_GROUND`](crate::tui::terminal::ASK_GROUND): late pieces of it
-/// must not pass as keys.
-const GROUND_TIMEOUT: Duration = Duration::from_secs(1);
+/// The same for the answer to [`QUERY_BACKGROUND`](crate::tui::terminal::QUERY_BACKGROUND): late
+/// pieces of it must not pass as keys.
+const BACKGROUND_REPLY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How long a paste may pause. Its end may never arrive, and until then no key is one: what has
 /// arrived is then inserted, and a key alone ends the paste.
@@ -35,10 +35,10 @@ const PASTE_TIMEOUT: Duration = Duration::from_secs(1);
 const MAX_PASTE_BYTES: usize = csi::PASTE_BEGIN.len() + MAX_PASTED + 1;
 
 /// The most bytes of that answer. What is longer is none, but keys that the user presses meanwhile.
-const MAX_GROUND_BYTES: usize = 64;
+const MAX_BACKGROUND_REPLY: usize = 64;
 
 /// The start of the answer with the background's colour.
-const GROUND_BEGIN: &[u8] = b"\x1b]11;";
+const BACKGROUND_REPLY_PREFIX: &[u8] = b"\x1b]11;";
 
 /// Something from the terminal.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ pub enum Input {
     /// A key, a paste, the mouse, the focus or a new size.
     Event(Event),
     /// The brightness of the background.
-    Ground(Ground),
+    TerminalBackground(TerminalBackground),
 }
 
 /// Input that was read but not used yet: complete events, and the bytes of an unfinished one.
@@ -81,8 +81,8 @@ impl PendingInput {
                     self.events.push_back(Input::Event(event));
                     from += count;
                 }
-                DecodeResult::Ground(count, ground) => {
-                    self.events.push_back(Input::Ground(ground));
+                DecodeResult::TerminalBackground(count, background) => {
+                    self.events.push_back(Input::TerminalBackground(background));
                     from += count;
                 }
                 DecodeResult::Ignored(count) => from += count,
@@ -108,7 +108,7 @@ impl PendingInput {
             [ESC] | [ESC, ESC] => ESC_TIMEOUT,
             _ if self.stalled => return None,
             _ if self.is_paste() => PASTE_TIMEOUT,
-            _ if self.is_ground() => GROUND_TIMEOUT,
+            _ if self.is_background_reply() => BACKGROUND_REPLY_TIMEOUT,
             _ => SEQUENCE_TIMEOUT,
         };
         Some(self.read_at? + timeout)
@@ -139,9 +139,9 @@ impl PendingInput {
     }
 
     /// Whether the bytes are, or may become, the answer with the background's colour.
-    fn is_ground(&self) -> bool {
-        self.bytes.starts_with(GROUND_BEGIN) && self.bytes.len() <= MAX_GROUND_BYTES
-            || self.bytes.len() > 2 && GROUND_BEGIN.starts_with(&self.bytes)
+    fn is_background_reply(&self) -> bool {
+        self.bytes.starts_with(BACKGROUND_REPLY_PREFIX) && self.bytes.len() <= MAX_BACKGROUND_REPLY
+            || self.bytes.len() > 2 && BACKGROUND_REPLY_PREFIX.starts_with(&self.bytes)
     }
 
     /// Stops waiting for the rest of a sequence once its deadline has passed: an ESC is the key, an ESC
@@ -251,10 +251,11 @@ fn terminal_response(bytes: &[u8]) -> DecodeResult {
     };
     let end = end + 2;
     let response = |count: usize| {
-        let color =
-            bytes[..end].strip_prefix(GROUND_BEGIN).and_then(|color| str::from_utf8(color).ok());
-        match color.and_then(Ground::from_color) {
-            Some(ground) => DecodeResult::Ground(count, ground),
+        let color = bytes[..end]
+            .strip_prefix(BACKGROUND_REPLY_PREFIX)
+            .and_then(|color| str::from_utf8(color).ok());
+        match color.and_then(TerminalBackground::from_color) {
+            Some(background) => DecodeResult::TerminalBackground(count, background),
             None => DecodeResult::Ignored(count),
         }
     };
@@ -274,9 +275,9 @@ fn with_alt(first: &DecodeResult) -> DecodeResult {
             let modifiers = first.modifiers | KeyModifiers::ALT;
             DecodeResult::Event(count + 1, Event::Key(KeyEvent { modifiers, ..*first }))
         }
-        DecodeResult::Event(..) | DecodeResult::Ground(..) | DecodeResult::Ignored(_) => {
-            escape_key()
-        }
+        DecodeResult::Event(..)
+        | DecodeResult::TerminalBackground(..)
+        | DecodeResult::Ignored(_) => escape_key(),
         DecodeResult::Unfinished => DecodeResult::Unfinished,
     }
 }

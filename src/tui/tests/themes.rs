@@ -11,7 +11,7 @@ use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::testing::TestScreen;
 use crate::tui::tests::pictures::picture;
 use crate::tui::text::Highlighter;
-use crate::tui::theme::{Ground, Theme};
+use crate::tui::theme::{TerminalBackground, Theme};
 use crate::tui::themes::ThemeSet;
 use crate::tui::view::View;
 
@@ -81,9 +81,9 @@ fn the_list_previews_enter_keeps_and_esc_goes_back() {
 fn the_terminal_corrects_what_the_environment_says() {
     let (mut screen, mut view) = themed(&[("COLORFGBG", "0;15")]);
     assert_eq!(accent(&screen, &mut view), accent_of("light"));
-    screen.send(Msg::Ground(Ground::Dark));
+    screen.send(Msg::TerminalBackground(TerminalBackground::Dark));
     assert_eq!(accent(&screen, &mut view), accent_of("dark"));
-    screen.write("/theme light").enter().send(Msg::Ground(Ground::Dark));
+    screen.write("/theme light").enter().send(Msg::TerminalBackground(TerminalBackground::Dark));
     assert_eq!(accent(&screen, &mut view), accent_of("light"), "a theme that was chosen stays");
 }
 
@@ -91,7 +91,10 @@ fn the_terminal_corrects_what_the_environment_says() {
 fn no_color_has_no_theme() {
     let (mut screen, mut view) = themed(&[("NO_COLOR", "1")]);
     assert_eq!(accent(&screen, &mut view), Some(Color::Reset));
-    screen.write("/theme contrast").enter().send(Msg::Ground(Ground::Light));
+    screen
+        .write("/theme contrast")
+        .enter()
+        .send(Msg::TerminalBackground(TerminalBackground::Light));
     assert_eq!(accent(&screen, &mut view), Some(Color::Reset));
 }
 

@@ -124,10 +124,14 @@ fn the_background_is_an_input_and_rubbish_in_its_place_is_nothing() {
     for end in ["\x07", "\x1b\\"] {
         let dark = format!("a\x1b]11;rgb:1e1e/1e1e/2e2e{end}b");
         let letter = |letter| Input::Event(character(letter));
-        let expected = [letter('a'), Input::Ground(Ground::Dark), letter('b')];
+        let expected =
+            [letter('a'), Input::TerminalBackground(TerminalBackground::Dark), letter('b')];
         assert_eq!(inputs(dark.as_bytes()), expected);
         let light = format!("\x1b]11;#fffff0{end}");
-        assert_eq!(inputs(light.as_bytes()), [Input::Ground(Ground::Light)]);
+        assert_eq!(
+            inputs(light.as_bytes()),
+            [Input::TerminalBackground(TerminalBackground::Light)]
+        );
         for rubbish in ["", "?", "rgb:", "rgb:zz/zz/zz", "1;2;3", "rubbish, ä!"] {
             assert_eq!(inputs(format!("\x1b]11;{rubbish}{end}").as_bytes()), [], "{rubbish:?}");
         }
@@ -144,16 +148,16 @@ fn a_late_or_endless_answer_about_the_background_types_nothing() {
         typed.push(piece.as_bytes(), after(at as u64 * 900));
         typed.expire(after(at as u64 * 900 + 800));
     }
-    assert_eq!(typed.take(), Some(Input::Ground(Ground::Dark)));
+    assert_eq!(typed.take(), Some(Input::TerminalBackground(TerminalBackground::Dark)));
     assert_eq!(typed.take(), None);
     // One without an end is dropped after a second.
     typed.push(b"\x1b]11;rgb:1e1e", now);
-    typed.expire(now + GROUND_TIMEOUT);
+    typed.expire(now + BACKGROUND_REPLY_TIMEOUT);
     typed.push(b"abc", now);
     assert_eq!(drain(&mut typed), letters("abc"));
     // Who types on does not lose more for it.
     typed.push(b"\x1b]11;rgb:", now);
-    typed.push(&[b'x'; MAX_GROUND_BYTES], now);
+    typed.push(&[b'x'; MAX_BACKGROUND_REPLY], now);
     assert_eq!(typed.deadline(), Some(now + SEQUENCE_TIMEOUT));
     typed.expire(now + SEQUENCE_TIMEOUT);
     typed.push(b"abc", now);
@@ -281,7 +285,7 @@ fn a_long_paste_in_pieces_is_one_event() {
     }
     let pasted = typed.take().map(|input| match input {
         Input::Event(event) => event,
-        Input::Ground(_) => panic!("{input:?}"),
+        Input::TerminalBackground(_) => panic!("{input:?}"),
     });
     assert!(matches!(pasted, Some(Event::Paste(pasted)) if pasted == text));
     assert_eq!(drain(&mut typed), letters("after"));

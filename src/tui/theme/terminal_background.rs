@@ -4,13 +4,13 @@ use crate::protocol::EnvOverlay;
 
 /// Whether the terminal's background is dark or light.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ground {
+pub enum TerminalBackground {
     #[default]
     Dark,
     Light,
 }
 
-impl Ground {
+impl TerminalBackground {
     /// Reads `COLORFGBG`, such as `15;0` or `0;default;15`, whose last number is the background.
     pub fn from_env(env: &EnvOverlay) -> Option<Self> {
         let last = env.get("COLORFGBG")?.rsplit(';').next()?;
@@ -58,31 +58,41 @@ mod tests {
 
     #[test]
     fn the_last_number_of_colorfgbg_is_the_background() {
-        let ground = |value: &str| Ground::from_env(&[("COLORFGBG", value)].into_iter().collect());
+        let background = |value: &str| {
+            TerminalBackground::from_env(&[("COLORFGBG", value)].into_iter().collect())
+        };
         for light in ["0;15", "0;default;15", "0;7", "0;11"] {
-            assert_eq!(ground(light), Some(Ground::Light), "{light}");
+            assert_eq!(background(light), Some(TerminalBackground::Light), "{light}");
         }
         for dark in ["15;0", "7;8", "15;default;0"] {
-            assert_eq!(ground(dark), Some(Ground::Dark), "{dark}");
+            assert_eq!(background(dark), Some(TerminalBackground::Dark), "{dark}");
         }
         for rubbish in ["", ";", "default;default", "15;-1", "15;300", "15;99"] {
-            assert_eq!(ground(rubbish), None, "{rubbish}");
+            assert_eq!(background(rubbish), None, "{rubbish}");
         }
-        assert_eq!(Ground::from_env(&EnvOverlay::default()), None);
+        assert_eq!(TerminalBackground::from_env(&EnvOverlay::default()), None);
     }
 
     #[test]
     fn a_terminals_colour_is_dark_or_light_or_rubbish() {
         for light in ["rgb:ffff/ffff/ffff", "rgb:f/f/f", "#fbfbfa", "rgba:ff/ff/ff/ff", "#fff"] {
-            assert_eq!(Ground::from_color(light), Some(Ground::Light), "{light}");
+            assert_eq!(
+                TerminalBackground::from_color(light),
+                Some(TerminalBackground::Light),
+                "{light}"
+            );
         }
         for dark in ["rgb:1e1e/1e1e/2e2e", "#000", "rgb:00/2b/36", "#000000000000"] {
-            assert_eq!(Ground::from_color(dark), Some(Ground::Dark), "{dark}");
+            assert_eq!(
+                TerminalBackground::from_color(dark),
+                Some(TerminalBackground::Dark),
+                "{dark}"
+            );
         }
         for rubbish in
             ["", "?", "rgb:", "rgb:ff/ff", "rgb:fffff/0/0", "rgb:+f/0/0", "#", "#ff", "#é00"]
         {
-            assert_eq!(Ground::from_color(rubbish), None, "{rubbish}");
+            assert_eq!(TerminalBackground::from_color(rubbish), None, "{rubbish}");
         }
     }
 }
