@@ -24,7 +24,7 @@ use super::host::{HostRequest, ScreenHost};
 use super::keyboard::{Input, Keyboard, PendingInput};
 use super::keymap::{Keymap, KeymapError};
 use super::labels;
-use super::linear::{LinearScreen, Occasion};
+use super::linear::{FrameCause, LinearScreen};
 use super::model::{DrawUrgency, TuiModel};
 use super::msg::{Msg, ScreenEffect};
 use super::settings::{ScreenExit, StartInfo, TuiSettings};
@@ -171,7 +171,7 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
     let view = View::with_themes(themes, &model, highlighter)?;
     let mut screen = EventLoop {
         linear: model.settings.screen_reader.then(LinearScreen::default),
-        occasion: Occasion::default(),
+        cause: FrameCause::default(),
         model,
         view,
         host,
@@ -287,7 +287,7 @@ struct EventLoop<'a> {
     view: View,
     /// The screen for screen readers, if that is shown, and what it is to say with the next frame.
     linear: Option<LinearScreen>,
-    occasion: Occasion,
+    cause: FrameCause,
     host: Arc<dyn ScreenHost>,
     terminal: &'a mut TerminalGuard,
     start: Instant,
@@ -355,7 +355,7 @@ impl EventLoop<'_> {
             },
             number = signals.next() => return Ok(Some(number)),
             Some(answered) = self.requests.next(), if !self.requests.is_empty() => {
-                self.occasion.input = true;
+                self.cause.input = true;
                 self.update(|at| Msg::Host { answered, at })?;
             }
             () = sleep_until(frame.unwrap_or(far)), if frame.is_some() => {}
@@ -409,7 +409,7 @@ impl EventLoop<'_> {
                 return self.update(|_| Msg::TerminalBackground(background));
             }
         };
-        self.occasion.input |= matches!(event, Event::Key(_) | Event::Paste(_));
+        self.cause.input |= matches!(event, Event::Key(_) | Event::Paste(_));
         match event {
             Event::Key(key) => self.update(|at| Msg::Key { key, at }),
             Event::Paste(text) => self.update(|at| Msg::Paste { text, at }),
@@ -472,7 +472,7 @@ impl EventLoop<'_> {
                 }
                 ScreenEffect::Mouse(on) => self.terminal.set_mouse(on)?,
                 ScreenEffect::Redraw => {
-                    self.occasion.asked = true;
+                    self.cause.asked = true;
                     self.terminal.redraw()?;
                 }
                 ScreenEffect::Suspend => {
@@ -525,12 +525,12 @@ impl EventLoop<'_> {
     fn draw(&mut self) -> Result<(), TuiError> {
         let (model, view) = (&self.model, &mut self.view);
         let mut size = model.size;
-        let occasion = std::mem::take(&mut self.occasion);
+        let cause = std::mem::take(&mut self.cause);
         match &mut self.linear {
             Some(linear) => {
                 let width = self.terminal.size().map_or(model.size.0, |size| size.width);
                 size = LinearScreen::size(width);
-                let frame = linear.frame(model, view, width, occasion);
+                let frame = linear.frame(model, view, width, cause);
                 self.terminal.print(&frame.lines, frame.prompt)?;
             }
             None => self.terminal.draw(|frame| {

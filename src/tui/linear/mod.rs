@@ -39,7 +39,7 @@ const HEIGHT: u16 = 60;
 
 /// Reasons to say more than what happened.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Occasion {
+pub struct FrameCause {
     /// A key was pressed or an answer came, so what covers the body may have changed.
     pub input: bool,
     /// The user asks where they are.
@@ -86,7 +86,7 @@ impl LinearScreen {
         model: &TuiModel,
         view: &mut View,
         width: u16,
-        occasion: Occasion,
+        cause: FrameCause,
     ) -> LinearFrame {
         let columns = width;
         let (width, height) = Self::size(width);
@@ -106,13 +106,13 @@ impl LinearScreen {
             self.agents.say(model, &mut speech);
         }
         self.say_focus(model, &mut speech);
-        if !self.waits_for_answer(model) || occasion.input {
+        if !self.waits_for_answer(model) || cause.input {
             self.say_notice(model, &mut speech);
         }
-        self.say_cover(model, view, &rows, occasion, &mut speech);
+        self.say_cover(model, view, &rows, cause, &mut speech);
         self.question = model.questions.open.as_ref().map(|open| open.id);
         let prompt = prompt(model, view, &rows);
-        if occasion.asked {
+        if cause.asked {
             self.say_place(model, view, &rows, &mut speech);
             // The line that keys go to may be the hint.
             if let [row] = &prompt.rows[..] {
@@ -211,12 +211,12 @@ impl LinearScreen {
         model: &TuiModel,
         view: &View,
         rows: &[DrawnRow],
-        occasion: Occasion,
+        cause: FrameCause,
         speech: &mut Speech,
     ) {
         let cover = cover(model);
         let opened = cover != self.cover;
-        if !opened && !occasion.input {
+        if !opened && !cause.input {
             return;
         }
         let rows = match cover {

@@ -5,7 +5,7 @@ use crossterm::event::KeyCode;
 use crate::protocol::{
     Access, ContentBlock, EventKind, Failure, MotionMode, PathTarget, RunEnd, Usage,
 };
-use crate::tui::linear::{LinearFrame, LinearScreen, Occasion};
+use crate::tui::linear::{FrameCause, LinearFrame, LinearScreen};
 use crate::tui::msg::Msg;
 use crate::tui::testing::{TestScreen, finish};
 use crate::tui::text::Highlighter;
@@ -34,16 +34,16 @@ impl Lines {
     }
 
     fn frame(&mut self, input: bool) -> LinearFrame {
-        self.frame_on(Occasion { input, asked: false })
+        self.frame_on(FrameCause { input, asked: false })
     }
 
     /// The lines that Ctrl+L says.
     fn asked(&mut self) -> Vec<String> {
-        self.frame_on(Occasion { input: true, asked: true }).lines
+        self.frame_on(FrameCause { input: true, asked: true }).lines
     }
 
-    fn frame_on(&mut self, occasion: Occasion) -> LinearFrame {
-        let frame = self.linear.frame(&self.screen.model, &mut self.view, 80, occasion);
+    fn frame_on(&mut self, cause: FrameCause) -> LinearFrame {
+        let frame = self.linear.frame(&self.screen.model, &mut self.view, 80, cause);
         let metrics = Box::new(self.view.metrics().clone());
         self.screen.send(Msg::Drawn(metrics));
         frame
