@@ -163,8 +163,8 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
     mut keyboard: I,
 ) -> Result<ScreenExit, TuiError> {
     let (prompt, pick_session) = (io.start.prompt.clone(), io.start.pick_session);
-    let coloured = Arc::new(Notify::new());
-    let notify = Arc::clone(&coloured);
+    let highlighted = Arc::new(Notify::new());
+    let notify = Arc::clone(&highlighted);
     let mut model = TuiModel::new(io.start, io.settings, io.keymap, io.history);
     model.themes.choices = themes.choices();
     let highlighter = Highlighter::new(move || notify.notify_one());
@@ -197,7 +197,7 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
     );
     let effects = update::start(&mut screen.model, prompt, pick_session);
     screen.perform(effects)?;
-    let ended = screen.run_until_exit(&mut keyboard, &io.events, &coloured).await;
+    let ended = screen.run_until_exit(&mut keyboard, &io.events, &highlighted).await;
     // A choice made just before is written, even if nobody waits for that.
     while let Some(Some(_)) = screen.requests.next().now_or_never() {}
     if rich
@@ -308,7 +308,7 @@ impl EventLoop<'_> {
         &mut self,
         keyboard: &mut I,
         events: &EventQueue,
-        coloured: &Notify,
+        highlighted: &Notify,
     ) -> Result<Option<i32>, TuiError> {
         let mut signals = ScreenSignals::new()?;
         let mut batch = Vec::new();
@@ -322,7 +322,7 @@ impl EventLoop<'_> {
                 }
                 signals.drain_interrupts();
             }
-            let ended = self.step(keyboard, &mut signals, events, &mut batch, coloured).await?;
+            let ended = self.step(keyboard, &mut signals, events, &mut batch, highlighted).await?;
             if ended.is_some() {
                 return Ok(ended);
             }
@@ -338,7 +338,7 @@ impl EventLoop<'_> {
         signals: &mut ScreenSignals,
         events: &EventQueue,
         batch: &mut Vec<AgentEvent>,
-        coloured: &Notify,
+        highlighted: &Notify,
     ) -> Result<Option<i32>, TuiError> {
         let far = self.start + Duration::from_secs(u32::MAX.into());
         let wake = self.model.next_wake().map(|at| self.start + at);
@@ -366,7 +366,7 @@ impl EventLoop<'_> {
             () = sleep_until(wake.unwrap_or(far)), if wake.is_some() => {
                 self.update(|at| Msg::Tick { at })?;
             }
-            () = coloured.notified() => {
+            () = highlighted.notified() => {
                 self.view.highlighting_ready();
                 self.model.draw = DrawUrgency::Now;
             }
