@@ -354,9 +354,9 @@ impl EventLoop<'_> {
                 None => return Ok(Some(HANGUP)),
             },
             number = signals.next() => return Ok(Some(number)),
-            Some(answered) = self.requests.next(), if !self.requests.is_empty() => {
+            Some(reply) = self.requests.next(), if !self.requests.is_empty() => {
                 self.cause.input = true;
-                self.update(|at| Msg::Host { answered, at })?;
+                self.update(|at| Msg::Host { reply, at })?;
             }
             () = sleep_until(frame.unwrap_or(far)), if frame.is_some() => {}
             () = events.drain(batch, MAX_EVENT_BATCH) => {
@@ -441,11 +441,11 @@ impl EventLoop<'_> {
                 ScreenEffect::Send(command) => self.outbox.push_back(command),
                 ScreenEffect::Ask(mut request) => {
                     let host = Arc::clone(&self.host);
-                    let answered = async move {
+                    let reply = async move {
                         host.answer(&mut request).await;
                         request
                     };
-                    self.requests.push(answered.boxed());
+                    self.requests.push(reply.boxed());
                 }
                 ScreenEffect::Copy(text) => {
                     if let Err(problem) = self.terminal.copy(&text) {
@@ -552,11 +552,11 @@ impl EventLoop<'_> {
     /// number of a signal that ends the screen, and the editor with it.
     async fn run_editor(
         &mut self,
-        mut answered: HostRequest,
+        mut request: HostRequest,
         signals: &mut ScreenSignals,
     ) -> Result<Option<i32>, TuiError> {
         self.terminal.suspend()?;
-        let mut answer = self.host.answer(&mut answered);
+        let mut answer = self.host.answer(&mut request);
         let ended = tokio::select! {
             () = &mut answer => None,
             number = signals.next_for_editor() => Some(number),
@@ -569,7 +569,7 @@ impl EventLoop<'_> {
         }
         self.terminal.resume()?;
         if ended.is_none() {
-            self.update(|at| Msg::Host { answered, at })?;
+            self.update(|at| Msg::Host { reply: request, at })?;
         }
         Ok(ended)
     }

@@ -45,7 +45,7 @@ pub enum Msg {
     },
     /// The host has filled in the reply to a request.
     Host {
-        answered: HostRequest,
+        reply: HostRequest,
         at: Duration,
     },
     /// Time passed.

@@ -77,12 +77,12 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
             model.now = model.now.max(at);
             events::apply_events(model, events, &mut effects);
         }
-        Msg::Host { answered, at } => {
+        Msg::Host { reply, at } => {
             model.now = model.now.max(at);
-            if is_visible_change(model, &answered) {
+            if is_visible_change(model, &reply) {
                 model.draw = DrawUrgency::Now;
             }
-            apply_reply(model, answered, &mut effects);
+            apply_reply(model, reply, &mut effects);
         }
         Msg::TerminalBackground(background) => {
             model.themes.background = Some(background);
@@ -302,8 +302,8 @@ fn notify_question(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 }
 
 /// Whether a reply changes anything visible.
-fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
-    match answered {
+fn is_visible_change(model: &TuiModel, reply: &HostRequest) -> bool {
+    match reply {
         HostRequest::Remember(_) | HostRequest::StatusLine { .. } => false,
         HostRequest::SessionGrowth { left, files, .. } => {
             files.is_some() || *left != model.session.growth.left
@@ -317,8 +317,8 @@ fn is_visible_change(model: &TuiModel, answered: &HostRequest) -> bool {
     }
 }
 
-fn apply_reply(model: &mut TuiModel, answered: HostRequest, effects: &mut Vec<ScreenEffect>) {
-    match answered {
+fn apply_reply(model: &mut TuiModel, reply: HostRequest, effects: &mut Vec<ScreenEffect>) {
+    match reply {
         HostRequest::Files { query, paths } => draft::files_found(model, &query, &paths),
         HostRequest::Agents(definitions) => {
             if let Some(Overlay::Agents(list)) = &mut model.overlay {

@@ -17,7 +17,7 @@ use super::root;
 fn defined(screen: &mut TestScreen, names: &[&str]) {
     let at = screen.at;
     let choices = names.iter().map(|name| agent_choice(name)).collect();
-    screen.send(Msg::Host { answered: HostRequest::Agents(choices), at });
+    screen.send(Msg::Host { reply: HostRequest::Agents(choices), at });
 }
 
 /// Main, `explore-1` and `bash-1` are running, `plan-1` has ended, and the list is open.

@@ -103,10 +103,10 @@ fn a_command_notifies_instead_until_it_fails() {
     assert_eq!(end(&mut screen), Vec::<String>::new(), "one at a time");
     let at = screen.at;
     let answer = |result| HostRequest::Notify { text: "main is done".to_owned(), result };
-    screen.send(Msg::Host { answered: answer(Ok(())), at });
+    screen.send(Msg::Host { reply: answer(Ok(())), at });
     assert_eq!(end(&mut screen), ["command: main is done"]);
     let why = Err("config.toml:2: notify_command failed: exit 1".to_owned());
-    screen.send(Msg::Host { answered: answer(why), at });
+    screen.send(Msg::Host { reply: answer(why), at });
     assert_eq!(notified(&mut screen), ["main is done"], "the user is notified all the same");
     let shown = picture(&mut screen, 100, 30);
     assert!(
@@ -128,7 +128,7 @@ fn inputs(screen: &mut TestScreen) -> Vec<serde_json::Value> {
 fn prints(screen: &mut TestScreen, line: Result<&str, &str>) {
     let line = line.map(str::to_owned).map_err(str::to_owned);
     let (input, at) = (String::new(), screen.at);
-    screen.send(Msg::Host { answered: HostRequest::StatusLine { input, line }, at });
+    screen.send(Msg::Host { reply: HostRequest::StatusLine { input, line }, at });
 }
 
 fn with_status_line() -> TestScreen {

@@ -551,9 +551,9 @@ fn a_session_in_the_list_is_chosen_twice_with_work_in_the_background() {
         let mut screen = at_work(agents, jobs);
         let id = SessionId::generate();
         let sessions = vec![session_choice(id, "an older one")];
-        let answered = HostRequest::Sessions { everywhere: false, most: None, sessions };
+        let reply = HostRequest::Sessions { everywhere: false, most: None, sessions };
         screen.write("/resume").enter();
-        screen.send(Msg::Host { answered, at: Duration::ZERO });
+        screen.send(Msg::Host { reply, at: Duration::ZERO });
         (screen, id)
     };
     let (mut screen, id) = listed(0, 0);

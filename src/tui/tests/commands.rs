@@ -27,7 +27,7 @@ fn commands_run_from_the_menu_and_unknown_ones_keep_the_draft() {
     screen.write("/frobnicate now").enter();
     assert_eq!(screen.notice(), "", "a file may have it");
     let reply = HostRequest::Commands(Vec::new());
-    screen.send(Msg::Host { answered: reply, at: Duration::ZERO });
+    screen.send(Msg::Host { reply, at: Duration::ZERO });
     assert_eq!(screen.notice(), "unknown command /frobnicate · /help lists the commands");
     assert_eq!(screen.model.composer.text(), "/frobnicate now");
     screen.model.composer.discard();
@@ -51,7 +51,7 @@ fn a_command_that_people_have_written_is_sent_as_soon_as_it_is_known() {
         description: "Mends".to_owned(),
         argument_hint: None,
     };
-    let known = || Msg::Host { answered: HostRequest::Commands(vec![fix()]), at: Duration::ZERO };
+    let known = || Msg::Host { reply: HostRequest::Commands(vec![fix()]), at: Duration::ZERO };
     for draft in ["/gh:fix 12", "/fix 12"] {
         let mut screen = TestScreen::new();
         screen.write(draft).enter();
@@ -113,8 +113,8 @@ fn the_session_that_is_open_is_not_offered_again() {
     screen.write("/resume").enter();
     let sessions =
         vec![session_choice(open, "OPEN-1"), session_choice(SessionId::generate(), "OTHER-2")];
-    let answered = HostRequest::Sessions { everywhere: false, most: None, sessions };
-    screen.send(Msg::Host { answered, at: Duration::ZERO });
+    let reply = HostRequest::Sessions { everywhere: false, most: None, sessions };
+    screen.send(Msg::Host { reply, at: Duration::ZERO });
     let output = picture(&mut screen, 100, 24);
     assert!(output.contains("OTHER-2") && !output.contains("OPEN-1"), "{output}");
 }
@@ -266,12 +266,12 @@ fn an_export_goes_to_the_named_file_and_says_where() {
     let asked = HostRequest::Export { session, path: path.clone(), result };
     assert!(screen.effects.contains(&ScreenEffect::Ask(asked)), "{:?}", screen.effects);
     let result = Ok(PathBuf::from("/shop/notes.md"));
-    let answered = HostRequest::Export { session, path: path.clone(), result };
-    screen.send(Msg::Host { answered, at: Duration::ZERO });
+    let reply = HostRequest::Export { session, path: path.clone(), result };
+    screen.send(Msg::Host { reply, at: Duration::ZERO });
     assert_eq!(screen.notice(), "exported to /shop/notes.md");
     let result = Err("/shop/notes.md exists: name another file".to_owned());
-    let answered = HostRequest::Export { session, path, result };
-    screen.send(Msg::Host { answered, at: Duration::ZERO });
+    let reply = HostRequest::Export { session, path, result };
+    screen.send(Msg::Host { reply, at: Duration::ZERO });
     assert_eq!(screen.notice(), "/shop/notes.md exists: name another file");
 }
 

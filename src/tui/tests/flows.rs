@@ -157,7 +157,7 @@ fn what_the_host_answers_asks_it_nothing_again_but_for_files() {
         let mut screen = TestScreen::new();
         screen.write(draft);
         assert_eq!(asked(&mut screen), [request]);
-        screen.send(Msg::Host { answered: reply, at: Duration::ZERO });
+        screen.send(Msg::Host { reply, at: Duration::ZERO });
         assert_eq!(asked(&mut screen), []);
     }
 }
@@ -249,9 +249,9 @@ fn an_at_sign_offers_agents_and_the_files_that_the_host_finds() {
     })));
     let at = screen.at;
     let choices = vec![agent_choice("explore")];
-    screen.send(Msg::Host { answered: HostRequest::Agents(choices), at });
+    screen.send(Msg::Host { reply: HostRequest::Agents(choices), at });
     let paths = vec!["docs/example.md".to_owned()];
-    screen.send(Msg::Host { answered: HostRequest::Files { query: "ex".to_owned(), paths }, at });
+    screen.send(Msg::Host { reply: HostRequest::Files { query: "ex".to_owned(), paths }, at });
     let rows: Vec<_> = screen.model.composer.menu.iter().flat_map(|menu| &menu.items).collect();
     assert_eq!(
         rows.iter().map(|row| row.insert.as_str()).collect::<Vec<_>>(),
@@ -286,7 +286,7 @@ fn tab_completes_a_file_in_an_own_command_and_only_when_asked() {
     );
     let at = screen.at;
     let paths = vec!["src/main.rs".to_owned()];
-    screen.send(Msg::Host { answered: HostRequest::Files { query: "ma".to_owned(), paths }, at });
+    screen.send(Msg::Host { reply: HostRequest::Files { query: "ma".to_owned(), paths }, at });
     screen.key(KeyCode::Tab);
     assert_eq!(screen.model.composer.text(), "!cat src/main.rs ");
 }
@@ -312,10 +312,10 @@ fn a_reply_that_brings_nothing_new_draws_nothing() {
     let at = screen.at;
     let branch = screen.model.session.branch.clone();
     for reply in [HostRequest::Branch(branch), HostRequest::Remember(String::new())] {
-        screen.send(Msg::Host { answered: reply, at });
+        screen.send(Msg::Host { reply, at });
         assert_eq!(screen.model.draw, DrawUrgency::Clean);
     }
-    screen.send(Msg::Host { answered: HostRequest::Branch(Some("other".to_owned())), at });
+    screen.send(Msg::Host { reply: HostRequest::Branch(Some("other".to_owned())), at });
     assert_eq!(screen.model.draw, DrawUrgency::Now);
 }
 

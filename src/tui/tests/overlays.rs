@@ -91,9 +91,9 @@ pub(super) fn talked() -> TestScreen {
     screen
 }
 
-pub(super) fn reply(screen: &mut TestScreen, answered: HostRequest) {
+pub(super) fn reply(screen: &mut TestScreen, reply: HostRequest) {
     let at = screen.at;
-    screen.send(Msg::Host { answered, at });
+    screen.send(Msg::Host { reply, at });
 }
 
 fn models() -> Vec<ModelChoice> {
@@ -466,7 +466,7 @@ fn a_long_list_moves_by_pages_to_its_ends_and_with_the_wheel() {
 
     screen.write("/agents").enter();
     let agents = (0..40).map(|number| agent_choice(&format!("agent-{number:02}"))).collect();
-    screen.send(Msg::Host { answered: HostRequest::Agents(agents), at: Duration::from_secs(20) });
+    screen.send(Msg::Host { reply: HostRequest::Agents(agents), at: Duration::from_secs(20) });
     screen.draw().key(KeyCode::End);
     assert_eq!(selected(&screen), 39);
     screen.key(KeyCode::PageUp);

@@ -376,7 +376,7 @@ fn the_background_has_rows_between_body_and_queue() {
     screen.event(&query, finish(RunEnd::Completed, "The query.")).write("/agents").enter();
     let at = screen.at;
     let found = vec![agent_choice("explore"), agent_choice("plan")];
-    screen.send(Msg::Host { answered: HostRequest::Agents(found), at });
+    screen.send(Msg::Host { reply: HostRequest::Agents(found), at });
     for _ in 0..6 {
         screen.key(KeyCode::Down);
     }
@@ -460,7 +460,7 @@ fn without_a_model_the_first_screen_says_what_is_enough() {
     let at = screen.at;
     let models = ["qwen3-coder", "gpt-oss"];
     let found = vec![server("Ollama", &models, "ollama"), server("llama.cpp", &[], "llamacpp")];
-    screen.send(Msg::Host { answered: HostRequest::LocalServers(found), at });
+    screen.send(Msg::Host { reply: HostRequest::LocalServers(found), at });
     insta::assert_snapshot!("first_run_servers", picture(&mut screen, 100, 14));
     screen.write("hello").enter();
     assert_eq!(screen.model.composer.text(), "hello");

@@ -116,7 +116,7 @@ fn the_plan_can_be_edited_and_is_shown_again() {
         })
     };
     let at = screen.at;
-    screen.send(Msg::Host { answered: edited(Ok("# Only look\n")), at });
+    screen.send(Msg::Host { reply: edited(Ok("# Only look\n")), at });
     screen.write("1");
     assert_eq!(approved(&mut screen), Value::Null, "the new one was not on the screen");
     let output = picture(&mut screen, 80, 24);
@@ -124,7 +124,7 @@ fn the_plan_can_be_edited_and_is_shown_again() {
     assert_eq!(screen.model.composer.text(), "");
     // An editor that fails, or an empty file, changes nothing.
     for text in [Err("no editor"), Ok(" \n")] {
-        screen.write("3").send(Msg::Host { answered: edited(text), at });
+        screen.write("3").send(Msg::Host { reply: edited(text), at });
     }
     assert_eq!(screen.notice(), "no editor · the plan is unchanged");
     screen.effects.clear();
@@ -229,7 +229,7 @@ fn a_plan_that_the_editor_could_not_change_is_called_so() {
     let mut screen = planned(PLAN);
     let at = screen.at;
     screen.write("3");
-    let answered = HostRequest::Edit(Err("vi ended with exit status: 1".to_owned()));
-    screen.send(Msg::Host { answered, at });
+    let reply = HostRequest::Edit(Err("vi ended with exit status: 1".to_owned()));
+    screen.send(Msg::Host { reply, at });
     assert_eq!(screen.notice(), "vi ended with exit status: 1 · the plan is unchanged");
 }

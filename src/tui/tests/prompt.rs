@@ -127,10 +127,7 @@ fn a_menu_closes_when_a_selection_leaves_its_word() {
         let mut screen = TestScreen::new();
         screen.write("look at").ctrl('j').write("@src");
         let (at, paths) = (screen.at, vec!["src/a.rs".to_owned()]);
-        screen.send(Msg::Host {
-            answered: HostRequest::Files { query: "src".to_owned(), paths },
-            at,
-        });
+        screen.send(Msg::Host { reply: HostRequest::Files { query: "src".to_owned(), paths }, at });
         assert!(screen.model.composer.menu.is_some());
         screen.chord(code, SHIFT);
         assert!(screen.model.composer.menu.is_none(), "{code}");

@@ -59,15 +59,15 @@ fn the_list_previews_enter_keeps_and_esc_goes_back() {
     let (choice, result) = (KeptChoice::Theme("contrast".to_owned()), Ok(None));
     let kept = ScreenEffect::Ask(HostRequest::Keep { choice: choice.clone(), result });
     assert!(screen.effects.contains(&kept), "{:?}", screen.effects);
-    let answered = HostRequest::Keep { choice: choice.clone(), result: Ok(None) };
-    screen.send(Msg::Host { answered, at: screen.model.now });
+    let reply = HostRequest::Keep { choice: choice.clone(), result: Ok(None) };
+    screen.send(Msg::Host { reply, at: screen.model.now });
     assert_eq!(screen.notice(), "theme contrast, for later sessions too");
     for (result, line) in [
         (Ok(Some("the reason".to_owned())), " · the reason"),
         (Err("cannot write x".to_owned()), " only: cannot write x"),
     ] {
-        let answered = HostRequest::Keep { choice: choice.clone(), result };
-        screen.send(Msg::Host { answered, at: screen.model.now });
+        let reply = HostRequest::Keep { choice: choice.clone(), result };
+        screen.send(Msg::Host { reply, at: screen.model.now });
         let shown = picture(&mut screen, 80, 24);
         assert!(shown.contains(&format!("theme contrast for this session{line}")), "{shown}");
     }

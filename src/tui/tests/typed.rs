@@ -121,7 +121,7 @@ fn a_cleared_draft_comes_back_also_on_the_first_screen() {
 fn a_search_for_servers_that_was_asked_for_says_that_it_found_none() {
     let none = |screen: &mut TestScreen| {
         let at = screen.at;
-        screen.send(Msg::Host { answered: HostRequest::LocalServers(Vec::new()), at });
+        screen.send(Msg::Host { reply: HostRequest::LocalServers(Vec::new()), at });
     };
     let mut screen = first_run();
     none(&mut screen);
@@ -136,7 +136,7 @@ fn a_notice_goes_with_what_it_is_about() {
     let mut screen = TestScreen::new();
     let at = screen.at;
     screen.write("/context").enter();
-    screen.send(Msg::Host { answered: HostRequest::Commands(Vec::new()), at });
+    screen.send(Msg::Host { reply: HostRequest::Commands(Vec::new()), at });
     assert_eq!(screen.notice(), "unknown command /context · /help lists the commands");
     screen.ctrl('u');
     assert_eq!(screen.notice(), "");
@@ -330,7 +330,7 @@ fn a_notice_about_a_key_goes_with_the_next_one() {
     let mut screen = first_run();
     screen.model.session.first_run.as_mut().unwrap().selected = 2;
     screen.write("r").send(Msg::Host {
-        answered: HostRequest::LocalServers(Vec::new()),
+        reply: HostRequest::LocalServers(Vec::new()),
         at: Duration::from_secs(10),
     });
     assert_eq!(screen.notice(), "looked again: still none");
