@@ -317,8 +317,8 @@ mod tests {
 
     async fn filled(count: usize) -> InputQueue {
         let (sender, lines) = mpsc::channel(4);
-        let (pieces, _lines) = StdoutSender::channel();
-        let client = PeerClient::new(pieces);
+        let (chunks, _lines) = StdoutSender::channel();
+        let client = PeerClient::new(chunks);
         let queue = InputQueue::start(RouterSetup {
             lines,
             first: None,
@@ -396,8 +396,8 @@ mod tests {
     #[tokio::test]
     async fn where_only_prompts_come_the_rest_stays_on_stdin_and_none_is_lost() {
         let (sender, lines) = mpsc::channel(1);
-        let (pieces, _lines) = StdoutSender::channel();
-        let (client, first) = (PeerClient::new(pieces), Some(user("first")));
+        let (chunks, _lines) = StdoutSender::channel();
+        let (client, first) = (PeerClient::new(chunks), Some(user("first")));
         let start = RouterSetup { lines, first, client, introduced: false, driven: false };
         let queue = InputQueue::start(start);
         let writer = tokio::spawn(async move {

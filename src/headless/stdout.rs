@@ -17,7 +17,7 @@ enum StdoutChunk {
 
 /// A writer of chunks in order.
 pub(super) struct Stdout {
-    pieces: StdoutSender,
+    chunks: StdoutSender,
     ended: oneshot::Receiver<io::Result<()>>,
 }
 
@@ -28,23 +28,23 @@ pub(super) struct StdoutSender(mpsc::Sender<StdoutChunk>);
 impl Stdout {
     /// Starts the thread. It ends on request, or with the process if nobody reads.
     pub fn start() -> Self {
-        let (pieces, receiver) = mpsc::channel(CHUNK_CAPACITY);
+        let (chunks, receiver) = mpsc::channel(CHUNK_CAPACITY);
         let (end, ended) = oneshot::channel();
         std::thread::spawn(move || {
             // The receiver is gone only when the program exits anyway.
             let _ = end.send(write(receiver));
         });
-        Self { pieces: StdoutSender(pieces), ended }
+        Self { chunks: StdoutSender(chunks), ended }
     }
 
     /// Returns another sender.
     pub fn sender(&self) -> StdoutSender {
-        self.pieces.clone()
+        self.chunks.clone()
     }
 
     /// Queues a chunk; waits while the queue is full.
-    pub async fn write(&mut self, piece: Vec<u8>) -> io::Result<()> {
-        if piece.is_empty() || self.pieces.0.send(StdoutChunk::Bytes(piece)).await.is_ok() {
+    pub async fn write(&mut self, chunk: Vec<u8>) -> io::Result<()> {
+        if chunk.is_empty() || self.chunks.0.send(StdoutChunk::Bytes(chunk)).await.is_ok() {
             return Ok(());
         }
         self.end().await
@@ -53,7 +53,7 @@ impl Stdout {
     /// Waits until everything is written.
     pub async fn finish(mut self) -> io::Result<()> {
         // If the thread has already ended, it returns an error below.
-        let _ = self.pieces.0.send(StdoutChunk::End).await;
+        let _ = self.chunks.0.send(StdoutChunk::End).await;
         self.end().await
     }
 
@@ -79,10 +79,10 @@ impl StdoutSender {
     }
 }
 
-fn write(mut pieces: mpsc::Receiver<StdoutChunk>) -> io::Result<()> {
+fn write(mut chunks: mpsc::Receiver<StdoutChunk>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    while let Some(StdoutChunk::Bytes(piece)) = pieces.blocking_recv() {
-        stdout.write_all(&piece)?;
+    while let Some(StdoutChunk::Bytes(chunk)) = chunks.blocking_recv() {
+        stdout.write_all(&chunk)?;
         stdout.flush()?;
     }
     Ok(())
@@ -101,8 +101,8 @@ pub(super) mod testing {
     impl StdoutSender {
         /// Creates a sender whose lines only the test reads.
         pub fn channel() -> (Self, WrittenLines) {
-            let (pieces, lines) = mpsc::channel(16);
-            (Self(pieces), WrittenLines(lines))
+            let (chunks, lines) = mpsc::channel(16);
+            (Self(chunks), WrittenLines(lines))
         }
     }
 

@@ -20,7 +20,7 @@ const ID_PREFIX: &str = "caliban-";
 pub struct PeerClient(Arc<PeerClientShared>);
 
 struct PeerClientShared {
-    pieces: StdoutSender,
+    chunks: StdoutSender,
     state: Mutex<PeerClientState>,
     /// Signals withdrawn requests.
     changed: Notify,
@@ -47,10 +47,10 @@ pub enum Delivery {
 }
 
 impl PeerClient {
-    /// Creates a client that writes to `pieces`.
-    pub fn new(pieces: StdoutSender) -> Self {
+    /// Creates a client that writes to `chunks`.
+    pub fn new(chunks: StdoutSender) -> Self {
         let (state, changed) = (Mutex::default(), Notify::new());
-        Self(Arc::new(PeerClientShared { pieces, state, changed }))
+        Self(Arc::new(PeerClientShared { chunks, state, changed }))
     }
 
     /// Delivers an answer to its request.
@@ -90,7 +90,7 @@ impl PeerClient {
 
     /// Writes a line between the frames. Returns false if stdout is closed.
     pub async fn write_line(&self, line: &Value) -> bool {
-        self.0.pieces.line(line).await
+        self.0.chunks.line(line).await
     }
 
     fn lock(&self) -> MutexGuard<'_, PeerClientState> {
@@ -189,8 +189,8 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_goes_to_its_question_once_and_a_foreign_one_to_nobody() {
-        let (pieces, mut lines) = StdoutSender::channel();
-        let client = PeerClient::new(pieces);
+        let (chunks, mut lines) = StdoutSender::channel();
+        let client = PeerClient::new(chunks);
         let (one, two) = (client.clone(), client.clone());
         let first = tokio::spawn(async move { one.ask(message(Some(1))).await });
         let line = lines.next().await;
@@ -212,8 +212,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_question_that_is_dropped_is_withdrawn_and_the_end_of_stdin_ends_all() {
-        let (pieces, mut lines) = StdoutSender::channel();
-        let client = PeerClient::new(pieces);
+        let (chunks, mut lines) = StdoutSender::channel();
+        let client = PeerClient::new(chunks);
         let one = client.clone();
         let dropped = tokio::spawn(async move { one.ask(message(Some(1))).await });
         let id = lines.next().await["request_id"].clone();
