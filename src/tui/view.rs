@@ -58,13 +58,13 @@ pub struct View {
     /// Targets of the last frame by area; later entries lie on top.
     hit_areas: Vec<(Rect, HitKind)>,
     metrics: Metrics,
-    places: Places,
+    areas: FrameAreas,
     selected: String,
 }
 
 /// Where the parts of the last frame are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct FrameAreas {
     pub body: Rect,
     pub queue: Rect,
     pub prompt: Rect,
@@ -90,7 +90,7 @@ impl View {
             reader: ReaderLayout::default(),
             hit_areas: Vec::new(),
             metrics: Metrics::default(),
-            places: Places::default(),
+            areas: FrameAreas::default(),
             selected: String::new(),
         }
     }
@@ -128,8 +128,8 @@ impl View {
     }
 
     /// Where the parts of the last frame are.
-    pub fn places(&self) -> &Places {
-        &self.places
+    pub fn areas(&self) -> &FrameAreas {
+        &self.areas
     }
 
     /// Targets of the last frame by area; later ones lie on top.
@@ -299,7 +299,7 @@ impl View {
         narrow_joined(buffer, question.map(|(area, _)| *area).unwrap_or_default());
         let (body, queue, prompt) = (layout.body, layout.queue, layout.prompt);
         let (hint, status) = (layout.hint, layout.status);
-        self.places = Places { body, queue, prompt, hint, status, cursor };
+        self.areas = FrameAreas { body, queue, prompt, hint, status, cursor };
         if let Some(cursor) = cursor {
             frame.set_cursor_position(cursor);
         }

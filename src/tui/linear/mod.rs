@@ -220,7 +220,7 @@ impl LinearScreen {
             return;
         }
         let rows = match cover {
-            Some(_) => words::rows(rows, view.places().body, &cover_parts(model, view)),
+            Some(_) => words::rows(rows, view.areas().body, &cover_parts(model, view)),
             None => Vec::new(),
         };
         if opened && let Some(cover) = &cover {
@@ -246,7 +246,7 @@ impl LinearScreen {
     /// Says what works, what is open and what is selected in it, what waits and what the keys do. The rest
     /// of what is open was said when it opened.
     fn say_place(&self, model: &TuiModel, view: &View, rows: &[DrawnRow], speech: &mut Speech) {
-        let places = view.places();
+        let areas = view.areas();
         let working = model.agents.alive().map(|agent| {
             format!("{}: {}", agents::title(agent), labels::agent_status(model, agent).text)
         });
@@ -259,7 +259,7 @@ impl LinearScreen {
             let selected = self.rows.iter().filter(|row| row.selected);
             title.into_iter().chain(selected).for_each(|row| speech.line(&row.line()));
         }
-        for area in [places.queue, places.status, places.hint] {
+        for area in [areas.queue, areas.status, areas.hint] {
             let rows = words::rows(rows, area, &CoverParts::default());
             words::lines(rows.iter()).iter().for_each(|line| speech.line(line));
         }
@@ -300,7 +300,7 @@ fn cover_name(cover: &str) -> String {
 
 /// Where the parts of what covers the body are.
 fn cover_parts(model: &TuiModel, view: &View) -> CoverParts {
-    let (metrics, body) = (view.metrics(), view.places().body);
+    let (metrics, body) = (view.metrics(), view.areas().body);
     let rows = |from: u16, extent: Extent| {
         let height = u16::try_from(extent.height).unwrap_or(u16::MAX);
         (from..from.saturating_add(height).min(body.bottom()), extent.top)
@@ -341,7 +341,7 @@ fn cover_parts(model: &TuiModel, view: &View) -> CoverParts {
 
 /// The line that keys go to: a text field of what covers the body, the draft, or what the keys do.
 fn prompt(model: &TuiModel, view: &View, rows: &[DrawnRow]) -> PromptRows {
-    let places = view.places();
+    let areas = view.areas();
     let text = |y: u16| {
         let row = rows.get(usize::from(y)).map(DrawnRow::text).unwrap_or_default();
         row.trim_end().to_owned()
@@ -349,10 +349,10 @@ fn prompt(model: &TuiModel, view: &View, rows: &[DrawnRow]) -> PromptRows {
     // Digits answer an open question; the draft gets all other keys.
     let answers = model.composer.is_empty()
         && model.questions.open.as_ref().is_some_and(|open| open.keyboard);
-    let in_draft = |cursor: &Position| places.prompt.contains(*cursor);
-    match places.cursor.filter(|cursor| !answers || !in_draft(cursor)) {
-        Some(Position { x, y }) if places.prompt.contains(Position { x, y }) => {
-            let area = places.prompt;
+    let in_draft = |cursor: &Position| areas.prompt.contains(*cursor);
+    match areas.cursor.filter(|cursor| !answers || !in_draft(cursor)) {
+        Some(Position { x, y }) if areas.prompt.contains(Position { x, y }) => {
+            let area = areas.prompt;
             let draft = |y: u16| text(y).chars().skip(1).collect::<String>();
             let mut rows: Vec<String> = (area.y..area.bottom()).map(draft).collect();
             if model.composer.is_empty() {
@@ -372,7 +372,7 @@ fn prompt(model: &TuiModel, view: &View, rows: &[DrawnRow]) -> PromptRows {
             PromptRows { rows: vec![field.trim_end().to_owned()], row: 0, column: x }
         }
         None => {
-            let hint = clean_row(&text(places.hint.y)).text;
+            let hint = clean_row(&text(areas.hint.y)).text;
             let column = u16::try_from(crate::tui::text::width(&hint)).unwrap_or_default();
             PromptRows { rows: vec![hint], row: 0, column }
         }
