@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::control::permission::{Asker, PeerAsker, PendingQuestions, PermissionAnswer};
+use super::control::permission::{Asker, PeerAnswer, PeerAsker, PendingQuestions};
 use super::control::{ControlBackend, ControlHandler, PeerClient};
 use super::info::{SessionInfo, SessionState, StateReader};
 use super::input::PromptInput;
@@ -227,8 +227,8 @@ impl HeadlessRun {
     }
 
     /// Applies the answer to a permission question.
-    async fn apply_answer(&mut self, id: QuestionId, answer: PermissionAnswer) -> io::Result<()> {
-        let PermissionAnswer { answer, mode, problem } = answer;
+    async fn apply_answer(&mut self, id: QuestionId, answer: PeerAnswer) -> io::Result<()> {
+        let PeerAnswer { answer, mode, problem } = answer;
         if let Some(problem) = problem {
             self.output.warn(&problem)?;
         }

@@ -73,7 +73,7 @@ impl PendingQuestions {
     }
 
     /// Waits for the next answer; forever if no question is open.
-    pub async fn next_answer(&mut self) -> (QuestionId, PermissionAnswer) {
+    pub async fn next_answer(&mut self) -> (QuestionId, PeerAnswer) {
         loop {
             match self.answers.join_next().await {
                 None => return pending().await,
@@ -89,7 +89,7 @@ impl PendingQuestions {
 }
 
 /// Parses an answer. An unreadable one denies: nothing runs that was not allowed.
-fn parse_answer(answer: Result<Value, String>, who: &str) -> PermissionAnswer {
+fn parse_answer(answer: Result<Value, String>, who: &str) -> PeerAnswer {
     let why = match answer {
         Ok(answer) => match read(answer, who) {
             Ok(answer) => return answer,
@@ -98,12 +98,12 @@ fn parse_answer(answer: Result<Value, String>, who: &str) -> PermissionAnswer {
         Err(error) => format!("the permission question was not answered: {error}"),
     };
     let answer = Answer::Denied { reason: why.clone() };
-    PermissionAnswer { answer, mode: None, problem: Some(why) }
+    PeerAnswer { answer, mode: None, problem: Some(why) }
 }
 
 /// A parsed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PermissionAnswer {
+pub struct PeerAnswer {
     pub answer: Answer,
     /// The new mode, if it changes.
     pub mode: Option<PermissionMode>,
@@ -193,7 +193,7 @@ enum UpdateDestination {
 }
 
 /// Parses an answer of `who`. The error says what is wrong with it.
-fn read(answer: Value, who: &str) -> Result<PermissionAnswer, String> {
+fn read(answer: Value, who: &str) -> Result<PeerAnswer, String> {
     let behavior: PermissionResult =
         serde_json::from_value(answer).map_err(|error| error.to_string())?;
     let (updated_input, updates) = match behavior {
@@ -205,7 +205,7 @@ fn read(answer: Value, who: &str) -> Result<PermissionAnswer, String> {
                 Some(true) => Answer::Stop { reason },
                 _ => Answer::Denied { reason },
             };
-            return Ok(PermissionAnswer { answer, mode: None, problem: None });
+            return Ok(PeerAnswer { answer, mode: None, problem: None });
         }
         PermissionResult::Allow { updated_input, updated_permissions } => {
             (updated_input, updated_permissions.unwrap_or_default())
@@ -218,7 +218,7 @@ fn read(answer: Value, who: &str) -> Result<PermissionAnswer, String> {
     let PermissionUpdates { session, written, mode } = kept;
     let allowance = Allowance { input: updated_input.map(Value::Object), session, written };
     let answer = Answer::Allowed(Box::new(allowance));
-    Ok(PermissionAnswer { answer, mode, problem })
+    Ok(PeerAnswer { answer, mode, problem })
 }
 
 /// The lasting changes of an answer.
@@ -358,7 +358,7 @@ mod tests {
         let said = json!({"behavior": "deny", "message": "not here", "interrupt": true});
         let said = read(said, "who");
         let answer = Answer::Stop { reason: "denied by who: not here".to_owned() };
-        assert_eq!(said, Ok(PermissionAnswer { answer, mode: None, problem: None }));
+        assert_eq!(said, Ok(PeerAnswer { answer, mode: None, problem: None }));
         let list = json!({"behavior": "allow", "updatedInput": ["touch x", 1000]});
         for bad in [json!({}), json!({"behavior": "maybe"}), json!(null), json!("allow"), list] {
             read(bad, "who").unwrap_err();
