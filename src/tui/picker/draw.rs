@@ -11,7 +11,7 @@ use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, cut_spans, put_all, spans_width, two_ends};
-use crate::tui::picker::preview::Preview;
+use crate::tui::picker::preview::PickerPreview;
 use crate::tui::picker::rows::{PickerChoice, PickerRow};
 use crate::tui::picker::{HistorySearch, Picker, PickerRows};
 use crate::tui::popup::{self, DrawnList, PopupTitle, draw_rows};
@@ -62,7 +62,7 @@ pub fn draw(
     let selected = picker.selected.min(rows.len().saturating_sub(1));
     let room = popup::room(area).0;
     let chosen = rows.get(selected);
-    let preview = Preview::new(picker, chosen, room, painter, highlighter);
+    let preview = PickerPreview::new(picker, chosen, room, painter, highlighter);
     let beside = preview.as_ref().map_or(0, |preview| preview.width + PREVIEW_GAP);
     let columns = Columns::new(&all);
     let least = if all.is_empty() { width(empty_words(picker)) } else { longest_heading(&all) };

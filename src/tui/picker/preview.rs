@@ -20,12 +20,12 @@ const SAMPLE_WIDTH: u16 = 54;
 const ANSWER_LINES: usize = 14;
 
 /// Lines beside the rows of a picker, and their width.
-pub struct Preview {
+pub struct PickerPreview {
     pub width: u16,
     pub lines: Vec<Line<'static>>,
 }
 
-impl Preview {
+impl PickerPreview {
     /// The preview for the selected row, if the picker has one and `room` cells are enough for both.
     pub fn new(
         picker: &Picker,
