@@ -58,11 +58,11 @@ pub struct AskUserInput {
 /// A call with valid questions.
 #[derive(Debug)]
 struct AskUserCall {
-    questions: Vec<AnsweredQuestion>,
+    questions: Vec<AskedQuestion>,
 }
 
 #[derive(Debug)]
-struct AnsweredQuestion {
+struct AskedQuestion {
     asked: UserQuestion,
     answer: Option<String>,
     notes: Option<String>,
@@ -107,7 +107,7 @@ impl AskUserCall {
             };
             let notes = annotations.get(&asked.question).and_then(|note| note["notes"].as_str());
             let notes = notes.map(str::trim).filter(|notes| !notes.is_empty()).map(str::to_owned);
-            Ok(AnsweredQuestion { asked, answer, notes })
+            Ok(AskedQuestion { asked, answer, notes })
         });
         let questions = questions.collect::<Result<Vec<_>, InvalidInput>>()?;
         if let Some(unknown) = answers.keys().next() {
@@ -152,7 +152,7 @@ impl PreparedCall for AskUserCall {
             ));
         }
         let mut text = "The user answered:".to_owned();
-        for AnsweredQuestion { asked, answer, notes } in &self.questions {
+        for AskedQuestion { asked, answer, notes } in &self.questions {
             let answer = answer.as_deref().map_or("no answer".to_owned(), |it| format!("\"{it}\""));
             text.push_str(&format!("\n\"{}\": {answer}", asked.question));
             if let Some(notes) = notes {
