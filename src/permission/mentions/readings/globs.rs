@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use super::names::{GlobName, pattern_text};
-use super::reader::Reader;
+use super::reader::ScriptReader;
 use crate::permission::mentions::lookup::folders_by_dot;
 use crate::permission::mentions::values::has_glob;
 use crate::permission::spelling::{Piece, fits};
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     /// The names that the pattern matches from the folder, as bash writes them; `None` if there are
     /// more than can be looked at.
     pub(super) fn glob(&mut self, base: &Path, pattern: &[Piece]) -> Option<Vec<GlobName>> {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::reader::{MAX_COMMANDS, Reader};
+use super::reader::{MAX_COMMANDS, ScriptReader};
 use crate::permission::script::{Script, SimpleCommand, Word};
 use crate::permission::wrapper::program_starts;
 
@@ -18,7 +18,7 @@ pub fn program_readings(
     if commands.is_empty() {
         return Some(Vec::new());
     }
-    let mut reader = Reader::new(script, bases, true, home);
+    let mut reader = ScriptReader::new(script, bases, true, home);
     reader.takes_programs = true;
     let made = commands.into_iter().map(|command| reader.programs(command));
     made.collect::<Option<Vec<_>>>().map(|made| made.concat())
@@ -30,7 +30,7 @@ fn open_program(words: &[Word], place: usize) -> Option<usize> {
     (place..words.len()).find(|at| !words[*at].literal && (!certain || starts.contains(at)))
 }
 
-impl Reader<'_> {
+impl ScriptReader<'_> {
     /// The commands with the values of the words that may be programs, as far as these are known;
     /// `None` for too many.
     pub(super) fn programs(&mut self, command: &SimpleCommand) -> Option<Vec<SimpleCommand>> {

@@ -57,7 +57,7 @@ pub fn readings(
     is_all: bool,
     home: Option<&Path>,
 ) -> Vec<Readings> {
-    let mut reader = Reader::new(script, bases, is_all, home);
+    let mut reader = ScriptReader::new(script, bases, is_all, home);
     script.commands.iter().map(|command| reader.command(command)).collect()
 }
 
@@ -73,7 +73,7 @@ pub fn expanded_commands(
     if commands.is_empty() {
         return Some(Vec::new());
     }
-    let mut reader = Reader::new(script, bases, true, home);
+    let mut reader = ScriptReader::new(script, bases, true, home);
     let mut expanded = Vec::new();
     for command in commands {
         if command.words.len() > MAX_EXPANDED {
@@ -87,7 +87,7 @@ pub fn expanded_commands(
     Some(expanded)
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct ScriptReader<'a> {
     pub(super) lookup: FileLookup<'a>,
     is_all: bool,
     /// Whether a `--` stands before the word, which ends the options.
@@ -101,7 +101,7 @@ pub(super) struct Reader<'a> {
     pub(super) left: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ScriptReader<'a> {
     pub(super) fn new(
         script: &Script,
         bases: &[PathBuf],
