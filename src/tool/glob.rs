@@ -18,7 +18,7 @@ use super::api::{PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutco
 use super::file;
 use super::ignore_files::{IgnoreFiles, walk};
 use super::path::{self, Paths};
-use super::search::{AnchoredGlob, FoundFile, FoundFileReader, HiddenFiles, HiddenRules};
+use super::search::{AnchoredGlob, HiddenFiles, HiddenRules, SearchedFile, SearchedFileReader};
 use super::spec::{InvalidInput, ToolSpec};
 use crate::disk::Folder;
 use crate::protocol::{Access, PathTarget};
@@ -128,7 +128,7 @@ fn find(
         let root = target.written.display();
         return Err(ToolError::failed(format!("There is no directory {root}.")));
     }
-    let mut finds = FoundFileReader::default();
+    let mut finds = SearchedFileReader::default();
     let mut newest: BinaryHeap<Reverse<RankedFile>> = BinaryHeap::new();
     let mut total = 0_usize;
     let ignored = IgnoreFiles::for_agent((*hidden).clone());
@@ -140,7 +140,7 @@ fn find(
         if entry.file_type().is_none_or(|kind| kind.is_dir()) || !matcher.is_match(inside) {
             continue;
         }
-        let found = FoundFile::new(target, entry.path());
+        let found = SearchedFile::new(target, entry.path());
         if hidden.contain_found(&found) {
             continue;
         }

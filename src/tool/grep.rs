@@ -19,7 +19,7 @@ use super::file;
 use super::grep_sink::{CancellableReader, FileSink, HitFormat, Hits};
 use super::ignore_files::{IgnoreFiles, walk};
 use super::path::{self, Paths};
-use super::search::{FoundFile, FoundFileReader, HiddenFiles, HiddenRules};
+use super::search::{HiddenFiles, HiddenRules, SearchedFile, SearchedFileReader};
 use super::spec::{InvalidInput, ToolSpec};
 use crate::protocol::{Access, PathTarget};
 
@@ -141,8 +141,8 @@ struct GrepScope {
 
 impl GrepScope {
     /// Returns the entry of a walk, if it is a file to search.
-    fn file(&self, entry: &DirEntry) -> Option<FoundFile> {
-        let found = FoundFile::new(&self.target, entry.path());
+    fn file(&self, entry: &DirEntry) -> Option<SearchedFile> {
+        let found = SearchedFile::new(&self.target, entry.path());
         let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
         (is_file && !self.hidden.contain_found(&found)).then_some(found)
     }
@@ -167,7 +167,7 @@ fn search(
     };
     let limit = input.head_limit.filter(|&limit| limit > 0).unwrap_or(DEFAULT_LIMIT);
     let mut hits = Hits::new(limit, MAX_BYTES);
-    let mut finds = FoundFileReader::default();
+    let mut finds = SearchedFileReader::default();
     for entry in files(root, input, &place.hidden)?.flatten() {
         if let Some(found) = place.file(&entry) {
             let name = path::display_path(&found.written, &place.cwd);

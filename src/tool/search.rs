@@ -65,21 +65,21 @@ impl HiddenFiles {
     }
 
     /// Whether a found file is one of them, under either of its names.
-    pub fn contain_found(&self, file: &FoundFile) -> bool {
+    pub fn contain_found(&self, file: &SearchedFile) -> bool {
         self.contain(&file.real) || file.written != file.real && self.contain(&file.written)
     }
 }
 
 /// A file that a walk has found.
 #[derive(Clone, Debug)]
-pub struct FoundFile {
+pub struct SearchedFile {
     /// The resolved path.
     pub real: PathBuf,
     /// The path as the call would name it: below the folder of the call, which may be a link.
     pub written: PathBuf,
 }
 
-impl FoundFile {
+impl SearchedFile {
     /// Creates the entry of the file at `real`, in a walk of `target`.
     pub fn new(target: &PathTarget, real: &Path) -> Self {
         let root = target.resolved.as_deref().unwrap_or(&target.written);
@@ -94,12 +94,12 @@ impl FoundFile {
 
 /// Opens files found by a walk. The walk goes by names; here no link is followed that was created since.
 #[derive(Debug, Default)]
-pub struct FoundFileReader {
+pub struct SearchedFileReader {
     /// The last file's folder: a walk stays in a folder for a while.
     last: Option<(PathBuf, Folder)>,
 }
 
-impl FoundFileReader {
+impl SearchedFileReader {
     /// Opens a file for reading.
     pub fn open(&mut self, path: &Path) -> io::Result<File> {
         let (folder, name) = self.place(path)?;
