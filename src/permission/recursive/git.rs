@@ -56,7 +56,7 @@ pub fn reading(arguments: &[Word], bases: &[PathBuf], keeps_names: bool) -> Opti
         };
     }
     let (sub_command, words) = arguments.get(at..)?.split_first()?;
-    let command = GitCommand { words, bases, keeps_names, references: OnceCell::new() };
+    let command = GitArguments { words, bases, keeps_names, references: OnceCell::new() };
     let name = sub_command.text.as_str();
     match command.form(name).filter(|_| sub_command.literal) {
         Some((form, words)) => Some(behavior(form, &words)),
@@ -84,7 +84,7 @@ fn behavior(form: &Form, words: &FormWords<'_>) -> ReadBehavior {
 }
 
 /// The words after a sub-command that runs in one of `bases`.
-struct GitCommand<'a> {
+struct GitArguments<'a> {
     words: &'a [Word],
     bases: &'a [PathBuf],
     keeps_names: bool,
@@ -92,7 +92,7 @@ struct GitCommand<'a> {
     references: OnceCell<Option<Vec<References>>>,
 }
 
-impl<'a> GitCommand<'a> {
+impl<'a> GitArguments<'a> {
     /// The form of the command, with its words.
     fn form(&self, name: &str) -> Option<(&'static Form, FormWords<'a>)> {
         let first = self.words.first().filter(|word| word.literal);
