@@ -1,6 +1,8 @@
 //! Draws the model. Holds all state that is kept between frames: text layouts, and where things
 //! were drawn.
 
+mod hit_test;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -18,7 +20,7 @@ use crate::tui::composer::draw as prompt;
 use crate::tui::keymap::{Action, KeyContext};
 use crate::tui::layout::{LayoutInput, MAX_PROSE_WIDTH, ScreenLayout};
 use crate::tui::model::{Metrics, TuiModel};
-use crate::tui::msg::{HitKind, HitTarget};
+use crate::tui::msg::HitKind;
 use crate::tui::overlay::Overlay;
 use crate::tui::page::draw::{self as page, ChangesLayout};
 use crate::tui::paint::{Painter, clear, narrow_joined, paint_ground, put, put_all};
@@ -71,6 +73,14 @@ pub struct FrameAreas {
     pub hint: Rect,
     pub status: Rect,
     pub cursor: Option<Position>,
+}
+
+/// The layout of a frame.
+struct FrameLayout {
+    screen: ScreenLayout,
+    /// The layout before a question moved the panel: the question's place follows from it.
+    before_move: ScreenLayout,
+    is_panel_moved: bool,
 }
 
 impl View {
@@ -152,43 +162,6 @@ impl View {
         &self.metrics
     }
 
-    /// Returns the target at a cell of the last frame. Measures a pane if it is about to scroll.
-    pub fn hit_test(&mut self, model: &TuiModel, at: Position, scrolls: bool) -> HitTarget {
-        let found = self.hit_areas.iter().rev().find(|(area, _)| area.contains(at));
-        let Some((area, mut target)) = found.cloned() else { return HitTarget::default() };
-        if let HitKind::Prompt(position) = &mut target {
-            let draft = &model.composer.buffer;
-            self.draft.refresh(draft, model.prompt_width());
-            *position = self.draft.position_at(draft, at.x - area.x, at.y - area.y);
-        }
-        if target == HitKind::Body {
-            let zoomed = model.zoomed().map(|agent| &agent.path);
-            let layout = zoomed
-                .map_or(Some(&self.main), |path| self.agents.get(path).map(|(_, layout)| layout));
-            if let Some(hit) = layout.and_then(|layout| layout.line_at(at.y)) {
-                let main = model.main.get(hit.item).filter(|_| zoomed.is_none());
-                let row = main.zip(hit.line);
-                let agent = row.and_then(|(item, line)| batch::agent_at(model, item, line));
-                target = agent.map_or(HitKind::Item(hit.item), HitKind::AgentRow);
-            }
-        }
-        let HitKind::Pane(path) = &target else {
-            return HitTarget { area, kind: target, ..HitTarget::default() };
-        };
-        let pane = self.panes.iter().find(|(of, inner)| of == path && area.union(*inner) == area);
-        let inner = pane.map_or(area, |(_, inner)| *inner);
-        let agent = model.agents.get(path).filter(|_| pane.is_some());
-        let layout = self.agents.get(path).filter(|_| inner.contains(at));
-        let output = layout.zip(agent).and_then(|((_, layout), agent)| {
-            let hit = layout.line_at(at.y)?;
-            let expanded = agent.transcript.get(hit.item).is_some_and(|item| item.expanded);
-            (hit.counts_rest || expanded).then_some(hit.item)
-        });
-        let pane = agent.filter(|_| scrolls);
-        let pane = pane.map(|agent| self.draw_agent(model, agent, inner, true, None));
-        HitTarget { area: inner, kind: target, pane: pane.unwrap_or_default(), output }
-    }
-
     /// The text selected with the mouse, as the last frame showed it.
     pub fn selected(&self) -> &str {
         &self.selected
@@ -205,19 +178,49 @@ impl View {
 
     /// Draws one frame.
     pub fn draw(&mut self, model: &TuiModel, frame: &mut Frame<'_>) {
-        let area = frame.area();
-        self.follow_theme(model);
+        self.begin_frame(model);
         let theme = Arc::clone(&self.theme);
         let painter = Painter { theme: &theme, frame: spinner(model) };
+        let layout = self.layout(model, frame.area());
+        let buffer = frame.buffer_mut();
+        if !model.settings.screen_reader {
+            self.draw_transcripts(model, &layout, painter, buffer);
+        }
+        let cursor = self.draw_overlay(model, &layout.before_move, painter, buffer);
+        draw_rows(model, &layout.screen, &self.metrics, painter, buffer);
+        let draft = self.draw_prompt(model, &layout.screen, painter, buffer);
+        let cursor = cursor.or(draft);
+        paint_ground(buffer, &theme);
+        theme.glyphs.replace_non_ascii(buffer);
+        self.take_selection(model, buffer);
+        // What the user is asked to allow is shown as it is written.
+        let question = self.overlay_area().filter(|_| self.metrics.question.is_some());
+        narrow_joined(buffer, question.unwrap_or_default());
+        let ScreenLayout { body, queue, prompt, hint, status, .. } = layout.screen;
+        self.areas = FrameAreas { body, queue, prompt, hint, status, cursor };
+        if let Some(cursor) = cursor {
+            frame.set_cursor_position(cursor);
+        }
+    }
+
+    /// Forgets where the parts of the last frame were.
+    fn begin_frame(&mut self, model: &TuiModel) {
+        self.follow_theme(model);
         self.hit_areas.clear();
         self.panes.clear();
         self.frame += 1;
         self.metrics = Metrics::default();
         self.draft.refresh(&model.composer.buffer, model.prompt_width());
-        let mut layout = ScreenLayout::new(LayoutInput {
+    }
+
+    /// Lays out the frame. A question that covers the transcript ends it there, and may move the panel
+    /// above itself.
+    fn layout(&mut self, model: &TuiModel, area: Rect) -> FrameLayout {
+        let agents = model.agents.panel().len();
+        let before_move = ScreenLayout::new(LayoutInput {
             width: area.width,
             height: area.height,
-            agents: model.agents.panel().len(),
+            agents,
             focused: model.focused().is_some_and(|agent| agent.in_panel),
             trouble: agents::row::in_trouble(model, &model.agents.panel()),
             prompt: self.draft.height(),
@@ -229,80 +232,78 @@ impl View {
             panes: model.settings.panes,
         });
         let covered = match &model.overlay {
-            None => question::area(model, &layout, &mut self.question, &theme),
+            None => question::area(model, &before_move, &mut self.question, &self.theme),
             Some(_) => None,
         };
-        let agents = model.agents.panel().len();
-        // The question's place follows from where the panel was.
-        let placed = layout;
+        let mut screen = before_move;
+        let Some(covered) = covered else {
+            return FrameLayout { screen, before_move, is_panel_moved: false };
+        };
         let asker = model.questions.current().map(|(_, waiting)| &waiting.question.path);
         let asker = asker.and_then(|path| model.agents.get(path)).is_some_and(|it| it.in_panel);
-        let moved = covered.is_some_and(|covered| layout.move_panel_above(covered, agents, asker));
-        if let Some(covered) = covered {
-            layout.end_transcript_above(covered, moved);
-        }
-        let buffer = frame.buffer_mut();
-        if !model.settings.screen_reader {
-            self.draw_body(model, &layout, painter, buffer);
-            if let Some(panel) = &layout.panel {
-                if moved {
-                    let header = panel.header.unwrap_or(panel.area);
-                    let all = header.union(panel.area).union(panel.open.unwrap_or(header));
-                    clear(buffer, all);
-                }
-                let areas = panes::draw(model, panel, painter, buffer);
-                let panes = areas.len().saturating_sub(usize::from(panel.open.is_some()));
-                let columns = usize::from(panel.columns);
-                self.metrics.pane_rows = (columns > 1).then(|| panes.div_ceil(columns));
-                self.draw_panes(model, areas, buffer);
+        let is_panel_moved = screen.move_panel_above(covered, agents, asker);
+        screen.end_transcript_above(covered, is_panel_moved);
+        FrameLayout { screen, before_move, is_panel_moved }
+    }
+
+    /// Draws the body, the panel and what runs in the background.
+    fn draw_transcripts(
+        &mut self,
+        model: &TuiModel,
+        layout: &FrameLayout,
+        painter: Painter<'_>,
+        buffer: &mut Buffer,
+    ) {
+        self.draw_body(model, &layout.screen, painter, buffer);
+        if let Some(panel) = &layout.screen.panel {
+            if layout.is_panel_moved {
+                let header = panel.header.unwrap_or(panel.area);
+                let all = header.union(panel.area).union(panel.open.unwrap_or(header));
+                clear(buffer, all);
             }
-            let areas = background::draw(model, layout.background, painter, buffer);
+            let areas = panes::draw(model, panel, painter, buffer);
+            let panes = areas.len().saturating_sub(usize::from(panel.open.is_some()));
+            let columns = usize::from(panel.columns);
+            self.metrics.pane_rows = (columns > 1).then(|| panes.div_ceil(columns));
             self.draw_panes(model, areas, buffer);
         }
-        let mut cursor = self.draw_overlay(model, &placed, painter, buffer);
-        put_all(
-            buffer,
-            layout.queue,
-            &queue::draw(model, usize::from(layout.queue.height), area.width, painter),
-        );
-        if !layout.work.is_empty() {
-            put(buffer, layout.work, 0, &chrome::work(model, area.width, painter));
-        }
-        put(buffer, layout.rule, 0, &chrome::rule(model, &layout, painter));
-        put(buffer, layout.hint, 0, &hint::draw(model, &self.metrics, area.width, painter));
-        put(buffer, layout.status, 0, &chrome::status(model, area.width, painter));
-        let draft = prompt::draw(model, &mut self.draft, layout.prompt, painter, buffer);
+        let areas = background::draw(model, layout.screen.background, painter, buffer);
+        self.draw_panes(model, areas, buffer);
+    }
+
+    /// Draws the prompt and its menu. Returns the cursor, unless an overlay has the keys.
+    fn draw_prompt(
+        &mut self,
+        model: &TuiModel,
+        layout: &ScreenLayout,
+        painter: Painter<'_>,
+        buffer: &mut Buffer,
+    ) -> Option<Position> {
+        let cursor = prompt::draw(model, &mut self.draft, layout.prompt, painter, buffer);
         self.hit_areas.push((layout.prompt, HitKind::Prompt(0)));
-        if model.overlay.is_none() {
-            let mut areas = self.hit_areas.iter();
-            let question = areas.find(|(_, kind)| *kind == HitKind::Overlay).map(|(area, _)| *area);
-            let bottom = layout.background.y;
-            prompt::draw_menu(model, bottom, area.width, question, painter, buffer);
-            cursor = cursor.or(draft);
+        if model.overlay.is_some() {
+            return None;
         }
-        paint_ground(buffer, &theme);
-        theme.glyphs.replace_non_ascii(buffer);
-        self.selected = match &model.selection {
-            Some(selection) => {
-                let question = self.metrics.question.as_ref();
-                let signs = question.map(|question| &*question.signs).unwrap_or_default();
-                let rows = selection.highlight(buffer, theme.selection, signs);
-                let text = selection.text(&rows);
-                self.metrics.selected = rows;
-                text
-            }
-            None => String::new(),
-        };
-        // What the user is asked to allow is shown as it is written.
-        let question = self.hit_areas.iter().find(|(_, kind)| *kind == HitKind::Overlay);
-        let question = question.filter(|_| self.metrics.question.is_some());
-        narrow_joined(buffer, question.map(|(area, _)| *area).unwrap_or_default());
-        let (body, queue, prompt) = (layout.body, layout.queue, layout.prompt);
-        let (hint, status) = (layout.hint, layout.status);
-        self.areas = FrameAreas { body, queue, prompt, hint, status, cursor };
-        if let Some(cursor) = cursor {
-            frame.set_cursor_position(cursor);
-        }
+        let (bottom, width) = (layout.background.y, buffer.area.width);
+        prompt::draw_menu(model, bottom, width, self.overlay_area(), painter, buffer);
+        cursor
+    }
+
+    /// The area of the overlay or of the question.
+    fn overlay_area(&self) -> Option<Rect> {
+        let overlay = self.hit_areas.iter().find(|(_, kind)| *kind == HitKind::Overlay);
+        overlay.map(|(area, _)| *area)
+    }
+
+    /// Highlights the text that the mouse has selected, and keeps it.
+    fn take_selection(&mut self, model: &TuiModel, buffer: &mut Buffer) {
+        self.selected.clear();
+        let Some(selection) = &model.selection else { return };
+        let question = self.metrics.question.as_ref();
+        let signs = question.map(|question| &*question.signs).unwrap_or_default();
+        let rows = selection.highlight(buffer, self.theme.selection, signs);
+        self.selected = selection.text(&rows);
+        self.metrics.selected = rows;
     }
 
     /// Draws the transcripts of panes, each followed by what its agent does now.
@@ -506,6 +507,25 @@ impl View {
         self.hit_areas.push((body, HitKind::Overlay));
         list.cursor
     }
+}
+
+/// Draws the rows around the prompt: the queue, the work, the rule, the hint and the status.
+fn draw_rows(
+    model: &TuiModel,
+    layout: &ScreenLayout,
+    metrics: &Metrics,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) {
+    let width = buffer.area.width;
+    let queue = queue::draw(model, usize::from(layout.queue.height), width, painter);
+    put_all(buffer, layout.queue, &queue);
+    if !layout.work.is_empty() {
+        put(buffer, layout.work, 0, &chrome::work(model, width, painter));
+    }
+    put(buffer, layout.rule, 0, &chrome::rule(model, layout, painter));
+    put(buffer, layout.hint, 0, &hint::draw(model, metrics, width, painter));
+    put(buffer, layout.status, 0, &chrome::status(model, width, painter));
 }
 
 /// The name of the theme to show, in a list of themes the selected one, and the background.
