@@ -1,6 +1,9 @@
 //! The event loop: keys first, then agent events, then timers. A key is drawn at once; agent events
 //! make a frame no more than every 16 ms, and none when nothing changed.
 
+mod signals;
+mod start_theme;
+
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
@@ -12,7 +15,6 @@ use crossterm::event::{Event, MouseEventKind};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, Stream, StreamExt};
 use ratatui::layout::Position;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
@@ -30,10 +32,15 @@ use super::msg::{Msg, ScreenEffect};
 use super::settings::{ScreenExit, StartInfo, TuiSettings};
 use super::terminal::{GuardOptions, LinkBase, TerminalGuard, has_links};
 use super::text::Highlighter;
-use super::theme::{ColorDepth, TerminalBackground, Theme, ThemeError};
+use super::theme::{ColorDepth, ThemeError};
 use super::themes::ThemeSet;
 use super::update::{self, update};
 use super::view::View;
+use start_theme::{first_theme, load_themes};
+
+pub(super) use signals::{HANGUP, ScreenSignals};
+pub use start_theme::check_theme;
+pub(super) use start_theme::resolve_theme;
 
 /// The shortest time from a frame to one that shows what agents did.
 const FRAME_TIME: Duration = Duration::from_millis(16);
@@ -120,39 +127,6 @@ pub async fn run(mut io: TuiIo, host: Arc<dyn ScreenHost>) -> Result<ScreenExit,
     Ok(exit)
 }
 
-/// The themes for this terminal, and a line for each file of the user with mistakes.
-fn load_themes(settings: &TuiSettings) -> (ThemeSet, Vec<String>) {
-    let env = match settings.no_color {
-        true => &settings.env.with([("NO_COLOR", "1")]),
-        false => &settings.env,
-    };
-    ThemeSet::new(&settings.theme_files, env)
-}
-
-/// The theme of the first frame, before the terminal may have said what its background is.
-fn first_theme(settings: &TuiSettings, themes: &ThemeSet) -> Result<Theme, ThemeError> {
-    themes.get(&settings.theme, TerminalBackground::from_env(&settings.env).unwrap_or_default())
-}
-
-/// Checks that the theme of the settings exists and can be read.
-///
-/// # Errors
-/// If it does not; the message lists the themes.
-pub fn check_theme(settings: &TuiSettings) -> Result<(), ThemeError> {
-    resolve_theme(settings).map(drop)
-}
-
-/// Resolves the theme from the settings and the terminal.
-pub(super) fn resolve_theme(settings: &TuiSettings) -> Result<Theme, ThemeError> {
-    let themes = load_themes(settings).0;
-    match first_theme(settings, &themes) {
-        Err(_) if settings.theme_place.is_some() => {
-            first_theme(&TuiSettings { theme: String::new(), ..settings.clone() }, &themes)
-        }
-        theme => theme,
-    }
-}
-
 /// Like [`run`], on a given terminal and input. The input must not read ahead, since an editor may own
 /// the terminal in between.
 async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
@@ -223,53 +197,9 @@ async fn run_on<I: Stream<Item = io::Result<Input>> + Unpin>(
     Ok(ScreenExit { summary: exit_summary(&screen.model), demo, signal })
 }
 
-/// The number of SIGHUP: the terminal was closed.
-pub(super) const HANGUP: i32 = 1;
-
 /// Whether this is the error for reading from or writing to a closed terminal.
 fn has_hung_up(error: &io::Error) -> bool {
     error.raw_os_error() == Some(nix::errno::Errno::EIO as i32)
-}
-
-/// Signals that end the screen.
-pub(super) struct ScreenSignals {
-    hangup: Signal,
-    interrupt: Signal,
-    terminate: Signal,
-}
-
-impl ScreenSignals {
-    pub fn new() -> io::Result<Self> {
-        Ok(Self {
-            hangup: signal(SignalKind::hangup())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            terminate: signal(SignalKind::terminate())?,
-        })
-    }
-
-    /// Drops a Ctrl+C meant for the editor: an editor that leaves the terminal in cooked mode makes it
-    /// a signal to us as well.
-    fn drain_interrupts(&mut self) {
-        while self.interrupt.recv().now_or_never().flatten().is_some() {}
-    }
-
-    /// Waits for the next signal that ends the screen even while an editor is open. A Ctrl+C is the
-    /// editor's.
-    async fn next_for_editor(&mut self) -> i32 {
-        tokio::select! {
-            _ = self.hangup.recv() => HANGUP,
-            _ = self.terminate.recv() => 15,
-        }
-    }
-
-    /// Waits for the next signal and returns its number.
-    pub async fn next(&mut self) -> i32 {
-        tokio::select! {
-            _ = self.hangup.recv() => HANGUP,
-            _ = self.interrupt.recv() => 2,
-            _ = self.terminate.recv() => 15,
-        }
-    }
 }
 
 /// Returns an event that is ready, if any. Polls with the task's own waker, so that later events

@@ -36,7 +36,7 @@ const TYPE_KINDS: [&str; 4] = ["struct", "enum", "trait", "type"];
 
 /// The files of the screen that run it on a terminal, in real time.
 const TERMINAL_FILES: &[&str] =
-    &["tui/event_loop.rs", "tui/keyboard", "tui/terminal", "tui/trust/ask.rs"];
+    &["tui/event_loop", "tui/keyboard", "tui/terminal", "tui/trust/ask.rs"];
 
 /// What a function that draws takes.
 const DRAWING: &[&str] = &["Buffer", "Cells", "Frame", "Painter"];
