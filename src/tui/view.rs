@@ -28,6 +28,7 @@ use crate::tui::picker::draw as picker;
 use crate::tui::popup::DrawnList;
 use crate::tui::question::content::QuestionContent;
 use crate::tui::question::draw as question;
+use crate::tui::question::place;
 use crate::tui::queue::draw as queue;
 use crate::tui::reader::draw::ReaderLayout;
 use crate::tui::text::Highlighter;
@@ -232,7 +233,7 @@ impl View {
             panes: model.settings.panes,
         });
         let covered = match &model.overlay {
-            None => question::area(model, &before_move, &mut self.question, &self.theme),
+            None => place::area(model, &before_move, &mut self.question, &self.theme),
             Some(_) => None,
         };
         let mut screen = before_move;

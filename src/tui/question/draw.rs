@@ -17,23 +17,14 @@ use crate::tui::question::answers::{AnswerBlock, AnswerLayout};
 use crate::tui::question::content::{QuestionContent, QuestionContext, WrappedContent};
 use crate::tui::question::form::draw::{FormLines, FormStyle};
 use crate::tui::question::form::{self, AnswerForm};
+use crate::tui::question::place::{
+    DialogRows, FormPlacement, MIN_LINES_ABOVE, Placement, inner_size, place, place_form,
+};
 use crate::tui::question::{
     NO_DIGIT, QuestionFrame, QuestionQueue, QuestionStage, ShownQuestion, content, hint,
 };
 use crate::tui::theme::Theme;
 use crate::tui::transcript::Extent;
-
-/// Lines reserved for the content before the answers get any.
-const MIN_CONTENT_LINES: usize = 6;
-
-/// Lines of content from which on a blank line sets the answers apart, although not all fits.
-const ROOMY_CONTENT_LINES: usize = 8;
-
-/// If more than one in so many lines of a call wraps beside the panes, the question covers them.
-const FEW_WRAPS: usize = 5;
-
-/// Lines about the agents above a question, of which fewer would name none.
-const MIN_LINES_ABOVE: u16 = 3;
 
 /// The hint for Esc in the content in full, where no answer has a key.
 pub const BACK_TO_ANSWERS: &str = "Esc back to the answers";
@@ -52,105 +43,6 @@ pub struct DialogLayout {
     /// The cursor of an open text field.
     pub cursor: Option<Position>,
     pub area: Rect,
-}
-
-/// Line counts of content and answers, and the arrangement of the answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct DialogRows {
-    layout: AnswerLayout,
-    content: usize,
-    /// A blank line above the answers, if everything fits or the content has enough.
-    gap: usize,
-    /// Another one above the reason.
-    reason_gap: usize,
-    lower: usize,
-}
-
-/// The area that the open question covers.
-pub fn area(
-    model: &TuiModel,
-    layout: &ScreenLayout,
-    content: &mut QuestionContent,
-    theme: &Theme,
-) -> Option<Rect> {
-    let (open, waiting) = model.questions.current()?;
-    Some(match &waiting.form {
-        Some(form) => place_form(model, form, layout, theme).area,
-        None => place(model, open, &waiting.question, layout, content, theme).area,
-    })
-}
-
-/// The place of a question, and what it has room for.
-struct Placement {
-    area: Rect,
-    /// The first line that it may cover. Lines of agents stand above it, unless it is over the transcript.
-    top: u16,
-    over_transcript: bool,
-    /// Lines of the whole content.
-    all: usize,
-    fits: DialogRows,
-}
-
-/// Places the open question: over the transcript if all of it fits there, few lines of the call wrap, and
-/// the panes below have room for some text; else over the body, below a line for each agent, or as many
-/// of these as take nothing from its content.
-fn place(
-    model: &TuiModel,
-    open: &ShownQuestion,
-    question: &Question,
-    layout: &ScreenLayout,
-    content: &mut QuestionContent,
-    theme: &Theme,
-) -> Placement {
-    let seen = open.seen_width == Some(layout.body.width);
-    let context = QuestionContext::new(model, question);
-    let mut call_lines =
-        |area: Rect| content.wrapped(question, context, inner_size(area).0, theme).call;
-    let wide = call_lines(layout.body);
-    let wraps = call_lines(layout.transcript) > wide + wide / FEW_WRAPS;
-    let mut fit = |area: Rect| {
-        let (width, room) = inner_size(area);
-        let all = content.wrapped(question, context, width, theme).lines.len();
-        let lower = |form| AnswerBlock::new(open, question, width, form, false, theme).lines.len();
-        let forms = AnswerLayout::candidates(open, question, width);
-        let choosing = open.stage == QuestionStage::Choose;
-        let over_transcript = layout.panel.is_none() || area == layout.transcript;
-        Placement {
-            area,
-            top: area.y,
-            over_transcript,
-            all,
-            fits: fit(&forms, all, room, seen, choosing, lower),
-        }
-    };
-    let is_whole = |placement: &Placement| {
-        placement.fits.content == placement.all && placement.fits.layout != AnswerLayout::Brief
-    };
-    let mut placement = fit(layout.transcript);
-    let crowded = layout.panel.is_some_and(|panel| panel.is_crowded());
-    if layout.small || wraps || crowded || !is_whole(&placement) {
-        let kept = layout.lines_above_question(model.agents.panel().len());
-        let body = layout.body;
-        let mut below =
-            |lines| fit(Rect { y: body.y + lines, height: body.height - lines, ..body });
-        placement = below(kept);
-        let mut fewer = (MIN_LINES_ABOVE..kept).rev().chain([0]).filter(|_| kept > 0);
-        while !is_whole(&placement)
-            && let Some(lines) = fewer.next()
-        {
-            let larger = below(lines);
-            let is_brief = |placement: &Placement| placement.fits.layout == AnswerLayout::Brief;
-            if is_whole(&larger) || lines == 0 && is_brief(&placement) && !is_brief(&larger) {
-                placement = larger;
-            }
-        }
-    }
-    let fits = placement.fits;
-    let rows = fits.content + fits.reason_gap + fits.gap + fits.lower;
-    let area = placement.area;
-    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
-    placement.area = Rect::new(area.x, area.bottom() - height, area.width, height);
-    placement
 }
 
 /// Draws the open question.
@@ -265,51 +157,6 @@ pub fn draw_content(
     })
 }
 
-/// Width and height inside a box that fills `area`.
-fn inner_size(area: Rect) -> (u16, usize) {
-    (area.width.saturating_sub(4).max(1), usize::from(area.height.saturating_sub(2)))
-}
-
-/// Distributes the lines. The content goes first and gets at least six lines; answers that do not
-/// fit beside those get their room once the end of the content was seen.
-fn fit(
-    forms: &[AnswerLayout],
-    content: usize,
-    room: usize,
-    seen: bool,
-    choosing: bool,
-    lower: impl Fn(AnswerLayout) -> usize,
-) -> DialogRows {
-    let least = if choosing { content.min(MIN_CONTENT_LINES) } else { content.min(1) };
-    for lines in [content, least] {
-        for &form in forms {
-            let lower = lower(form);
-            if lines + lower <= room {
-                let free = room.saturating_sub(content + lower);
-                let cut = content > room - lower;
-                let gap = usize::from(free > 0 || cut && room - lower > ROOMY_CONTENT_LINES);
-                return DialogRows {
-                    layout: form,
-                    content: content.min(room - lower - gap),
-                    gap,
-                    reason_gap: usize::from(free > 1 && choosing),
-                    lower,
-                };
-            }
-        }
-    }
-    let form = match (choosing, seen) {
-        (true, false) => AnswerLayout::Brief,
-        (true, true) => AnswerLayout::Packed,
-        (false, _) => AnswerLayout::Stacked,
-    };
-    let lower = lower(form);
-    let kept = if choosing && !seen { least } else { content.min(1) };
-    let content = kept.max(room.saturating_sub(lower)).min(content).min(room);
-    let lower = lower.min(room - content);
-    DialogRows { layout: form, content, gap: 0, reason_gap: 0, lower }
-}
-
 fn draw_box(
     model: &TuiModel,
     open: &ShownQuestion,
@@ -358,46 +205,6 @@ fn draw_box(
         })
         .collect();
     DialogLayout { frame: drawn, answers, cursor: cursor.filter(|_| open.keyboard), area }
-}
-
-/// The place of a form, and the arrangement of its lines.
-struct FormPlacement {
-    area: Rect,
-    roomy: bool,
-}
-
-/// Places a form: over the transcript if the highest tab fits there, else over the body. All tabs have
-/// the same place.
-fn place_form(
-    model: &TuiModel,
-    form: &AnswerForm,
-    layout: &ScreenLayout,
-    theme: &Theme,
-) -> FormPlacement {
-    let last = if form.has_summary() { form.questions.len() } else { 0 };
-    let needed = |area: Rect, roomy: bool| {
-        let width = inner_size(area).0;
-        let style = FormStyle { theme, width, keyboard: true, roomy, preview: usize::MAX };
-        let lines = (0..=last).map(|tab| match FormLines::new(form, tab, style) {
-            shown if tab == form.tab => shown.lines.len(),
-            other => other.without_preview(),
-        });
-        let head = if form.has_summary() { 1 + usize::from(roomy) } else { 0 };
-        lines.max().unwrap_or(0) + head
-    };
-    let body = layout.body;
-    let kept = layout.lines_above_question(model.agents.panel().len());
-    let below = Rect { y: body.y + kept, height: body.height - kept, ..body };
-    let transcript = Some(layout.transcript).filter(|_| !layout.small);
-    let places = [(transcript, true), (Some(below), true), (Some(body), true), (Some(body), false)];
-    let fits = places.into_iter().find_map(|(area, roomy)| {
-        let area = area?;
-        let rows = needed(area, roomy);
-        (rows <= inner_size(area).1).then_some((area, roomy, rows))
-    });
-    let (area, roomy, rows) = fits.unwrap_or((body, false, inner_size(body).1));
-    let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
-    FormPlacement { area: Rect::new(area.x, area.bottom() - height, area.width, height), roomy }
 }
 
 /// Draws a form. Its rows count as available once they are visible in full.
@@ -555,43 +362,4 @@ fn title(
 fn colour(model: &TuiModel, path: &AgentPath, painter: Painter<'_>) -> Style {
     let agent = model.agents.get(path).map(|agent| painter.agent(agent));
     painter.theme.question.patch(agent.unwrap_or_default())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn fitted(content: usize, room: usize, seen: bool) -> DialogRows {
-        let lower = |form| match form {
-            AnswerLayout::Columns | AnswerLayout::ShortColumns => 3,
-            AnswerLayout::Stacked => 6,
-            AnswerLayout::Packed => 4,
-            AnswerLayout::Brief => 3,
-        };
-        fit(&[AnswerLayout::Stacked, AnswerLayout::Packed], content, room, seen, true, lower)
-    }
-
-    #[test]
-    fn the_content_gets_six_lines_before_the_answers_get_any() {
-        let fit = |form, content, gap, lower| DialogRows {
-            layout: form,
-            content,
-            gap,
-            reason_gap: 0,
-            lower,
-        };
-        let roomy = DialogRows { reason_gap: 1, ..fit(AnswerLayout::Stacked, 3, 1, 6) };
-        assert_eq!(fitted(3, 20, false), roomy);
-        assert_eq!(fitted(13, 20, false), fit(AnswerLayout::Stacked, 13, 1, 6));
-        assert_eq!(fitted(14, 20, false), fit(AnswerLayout::Stacked, 14, 0, 6));
-        assert_eq!(fitted(16, 20, false), fit(AnswerLayout::Packed, 16, 0, 4));
-        assert_eq!(fitted(90, 20, false), fit(AnswerLayout::Stacked, 13, 1, 6));
-        assert_eq!(fitted(90, 11, false), fit(AnswerLayout::Packed, 7, 0, 4));
-        assert_eq!(fitted(90, 9, false), fit(AnswerLayout::Brief, 6, 0, 3));
-        assert_eq!(fitted(90, 8, false), fit(AnswerLayout::Brief, 6, 0, 2));
-        assert_eq!(fitted(90, 8, true), fit(AnswerLayout::Packed, 4, 0, 4));
-        assert_eq!(fitted(90, 3, false), fit(AnswerLayout::Brief, 3, 0, 0));
-        assert_eq!(fitted(90, 3, true), fit(AnswerLayout::Packed, 1, 0, 2));
-        assert_eq!(fitted(90, 0, true), fit(AnswerLayout::Packed, 0, 0, 0));
-    }
 }

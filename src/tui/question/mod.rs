@@ -7,6 +7,7 @@ pub mod early;
 pub mod form;
 mod grant;
 pub mod hint;
+pub mod place;
 pub mod update;
 
 use std::collections::VecDeque;
