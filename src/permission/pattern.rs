@@ -15,7 +15,9 @@ use crate::protocol::quoted_name;
 
 mod command;
 mod compare;
+mod options;
 mod restriction;
+mod word;
 
 pub use command::CommandPattern;
 pub use restriction::Restriction;

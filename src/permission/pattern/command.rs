@@ -3,8 +3,9 @@
 use crate::permission::program::base_name;
 use std::path::PathBuf;
 
-use super::compare::{compare, wild};
+use super::compare::compare;
 use super::restriction::Restriction;
+use super::word::wild;
 use crate::permission::danger::{self, Danger};
 use crate::permission::interpreter::{may_start_shell, may_start_unknown, place_behind_wrapper};
 use crate::permission::mentions::readings::Readings;
