@@ -19,10 +19,10 @@ const PLACES: &[(&str, &[&str])] = &[
 
 /// Names of types that the glossary replaced, by which nobody would look for a thing.
 const RETIRED_TYPES: &str = "Backstage Begun Behind Brought Caller Claim Customs Cut Desk Drawn Edge Ended Facts Fault Fleet \
-                             Forced Heard HostReply Inert Intake Joining Keeper Laid Leash Leaving Lender Lent Look Machine Means \
-                             Membership Misfit Moment Need Needs Offer Opening Operations Opinion Own Pen Respite Round \
-                             Said Senseless Served Settled Sight Silence Spot Standing Station Takes Told TypedTool Unanswered \
-                             Under Undone Unit Wanted Wishes";
+                             Forced Ground Heard HostReply Inert Intake Joining Keeper Laid Leash Leaving Lender Lent Look \
+                             Machine Means Membership Misfit Moment Need Needs Occasion Offer Opening Operations Opinion Own \
+                             Pen Respite Round Said Senseless Served Settled Sight Silence Spot Standing Station Takes Told \
+                             TypedTool Unanswered Under Undone Unit Wanted Wishes";
 
 /// The same of functions.
 const RETIRED_FUNCTIONS: &str =
