@@ -74,8 +74,8 @@ pub fn press_before(model: &mut TuiModel, press: impl FnOnce(&mut TuiModel)) {
 }
 
 /// Drops a key that was meant for a question which has just left the screen, and one that comes too early
-/// to be an answer: a digit, Tab, or a key that would stop main and all agents otherwise. Returns false for
-/// other keys. Text is never dropped, nor is a key that edits or sends what was typed since.
+/// to be an answer: a digit, an arrow, Tab, or a key that would stop main and all agents otherwise. Returns
+/// false for other keys. Text is never dropped, nor is a key that edits or sends what was typed since.
 pub fn drop_key(model: &mut TuiModel, key: KeyEvent) -> bool {
     let letter = plain_char(key);
     let is_digit =
@@ -112,7 +112,10 @@ fn drop_unread(model: &mut TuiModel, key: KeyEvent, is_digit: bool) -> bool {
     let late = open.follows.is_some_and(|left| !is_for_draft(model, key, left));
     // It would go to a pane, and turn the draft over to its agent.
     let is_tab = matches!(key.code, KeyCode::Tab | KeyCode::BackTab);
-    let drops = is_digit || is_tab || late || would_stop(model, key);
+    // It would recall a prompt, which Enter would send again once the question takes keys for answers.
+    let recalls = model.composer.is_empty()
+        && matches!(model.keymap.action(KeyContext::Prompt, key), Some(Action::Up | Action::Down));
+    let drops = is_digit || is_tab || recalls || late || would_stop(model, key);
     if !drops {
         return false;
     }

@@ -131,6 +131,20 @@ fn a_key_on_its_way_when_a_question_opens_does_what_it_would_have_done_before() 
 }
 
 #[test]
+fn an_arrow_as_a_question_opens_recalls_no_prompt_that_enter_would_send_again() {
+    for code in [KeyCode::Up, KeyCode::Down] {
+        let mut screen = TestScreen::new();
+        screen.unread = true;
+        screen.prompt("go").wait(2000).asks(&root(), 1, "main", "ls").draw();
+        screen.wait(300).key(code).draw().wait(300).enter();
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""), "{code}");
+        // Half a second later it selects an answer.
+        screen.wait(500).draw().key(KeyCode::Down).enter();
+        assert!(matches!(screen.sent()[..], [Command::Answer { .. }]), "{:?}", screen.sent());
+    }
+}
+
+#[test]
 fn what_is_typed_as_a_question_opens_is_a_draft_and_enter_does_not_answer() {
     let (mut screen, _) = unread();
     screen.write("no 1");
