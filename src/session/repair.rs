@@ -59,9 +59,19 @@ pub fn repair(
 /// Returns the result of an interrupted call.
 pub fn interrupted_result(id: &ToolUseId) -> ContentBlock {
     let text = "interrupted: the program ended before this call finished".to_owned();
+    summarized_error(id, text, "interrupted")
+}
+
+/// Returns the result, in a copy of a session, of a call that goes on in the original.
+pub(super) fn unfinished_result(id: &ToolUseId) -> ContentBlock {
+    let text = "not in this copy: the call goes on in the session that was copied".to_owned();
+    summarized_error(id, text, "at work in the original")
+}
+
+fn summarized_error(id: &ToolUseId, text: String, summary: &str) -> ContentBlock {
     match error_result(id, text) {
         ContentBlock::ToolResult { tool_use_id, content, is_error, call, details, .. } => {
-            let summary = "interrupted".to_owned();
+            let summary = summary.to_owned();
             ContentBlock::ToolResult { tool_use_id, content, is_error, call, summary, details }
         }
         other => other,
@@ -207,7 +217,8 @@ pub struct AgentCallResult {
 /// Converts a stored sub-agent's end to the result of the call that started it; `None` while it has no end.
 pub type EndAsResult<'a> = dyn Fn(&AgentSummary) -> Option<AgentCallResult> + 'a;
 
-/// Returns a function that makes the results of the open calls of the agent at `path`.
+/// Returns a function that makes the results of the open calls of the agent at `path`. `without_end` makes
+/// that of a call whose agent, if it started one, has not ended.
 ///
 /// A sub-agent's own file is authoritative on how it ended. The possible states of a call, and its result:
 ///
@@ -218,10 +229,12 @@ pub type EndAsResult<'a> = dyn Fn(&AgentSummary) -> Option<AgentCallResult> + 'a
 /// | no result | an end by itself | the same as if the call had waited for it |
 /// | no result | no end, then marked as interrupted | interrupted, with what it had said so far |
 /// | no result | nothing, because it had not begun | interrupted |
+/// | no result | no end, and another program works on it | as `without_end` says |
 pub(super) fn missing_results<'a>(
     agents: &'a [AgentSummary],
     path: &'a AgentPath,
     end_as_result: &'a EndAsResult<'_>,
+    without_end: fn(&ToolUseId) -> ContentBlock,
 ) -> impl Fn(&ToolUseId) -> ContentBlock + 'a {
     move |call| {
         // Two agents may have calls of the same id.
@@ -230,7 +243,7 @@ pub(super) fn missing_results<'a>(
         });
         let Some(AgentCallResult { text, is_error, details }) = started.and_then(end_as_result)
         else {
-            return interrupted_result(call);
+            return without_end(call);
         };
         ContentBlock::ToolResult {
             tool_use_id: call.clone(),

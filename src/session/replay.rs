@@ -18,7 +18,7 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -59,6 +59,8 @@ pub(super) struct Replay<'a> {
     /// Requests paid for since the last answer.
     paid: Vec<EventKind>,
     calls: HashMap<ToolUseId, ReplayCall>,
+    /// The worktree that the agent worked in last.
+    worktree: Option<PathBuf>,
     events: Vec<AgentEvent>,
 }
 
@@ -111,6 +113,7 @@ impl<'a> Replay<'a> {
             turns: 0,
             paid: Vec::new(),
             calls: HashMap::new(),
+            worktree: None,
             events: Vec::new(),
         }
     }
@@ -159,8 +162,8 @@ impl<'a> Replay<'a> {
                 self.push(EventKind::Compaction { by_hand: !self.open, state });
             }
             Record::Note { text, .. } => self.push(EventKind::Note { text: text.clone() }),
-            // One without work in it was removed, as was one whose work was merged or discarded.
-            Record::Worktree { checkout, .. } if checkout.path.is_dir() => {
+            Record::Worktree { checkout, .. } => {
+                self.worktree = Some(checkout.path.clone());
                 self.push(EventKind::WorktreeEntered(Box::new(checkout.clone())));
             }
             Record::Spent { usage, cost, model, agent: Some(path), .. } => {
@@ -442,6 +445,10 @@ impl<'a> Replay<'a> {
         }
         // A turn would show an ended agent as running.
         self.flush_costs();
+        // One without work in it was removed, as was one whose work was merged or discarded.
+        if self.worktree.take().is_some_and(|path| !path.is_dir()) {
+            self.push(EventKind::WorktreeRemoved);
+        }
         self.events
     }
 

@@ -13,7 +13,7 @@ use super::journal::FileJournal;
 use super::list::{self, AgentSummary};
 use super::name;
 use super::record::{MessageRecord, Record, SessionHeader, VERSION};
-use super::repair::{self, EndAsResult, missing_results};
+use super::repair::{EndAsResult, interrupted_result, missing_results, unfinished_result};
 use super::replay::Replay;
 use super::requests;
 use super::sync::UnsyncedFiles;
@@ -160,7 +160,7 @@ impl SessionStore {
         requests::book_leftovers(&dir, &path, &mut tail).map_err(writing)?;
         let agents = self.end_interrupted(&dir, end_as_result).map_err(writing)?;
         let root = AgentPath::root();
-        let unanswered = missing_results(&agents, &root, end_as_result);
+        let unanswered = missing_results(&agents, &root, end_as_result, interrupted_result);
         let mut replay = Replay::for_main(&agents);
         let transcript =
             Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
@@ -219,7 +219,7 @@ impl SessionStore {
         let meta = list::summarize_agent(&path).map_err(reading)?.meta;
         let (mut tail, _) = writer::open(&path, true).map_err(writing)?;
         let agents = list::summarize_agents(&dir);
-        let unanswered = missing_results(&agents, &meta.path, end_as_result);
+        let unanswered = missing_results(&agents, &meta.path, end_as_result, interrupted_result);
         let transcript = Transcript::read(&path, unanswered).map_err(reading)?;
         let count = append_missing(&mut tail, &transcript).map_err(writing)?;
         let unsynced = self.unsynced.clone();
@@ -242,8 +242,11 @@ impl SessionStore {
         let dir = self.dir(id);
         let path = transcript_file(&dir);
         let agents = list::summarize_agents(&dir);
-        Transcript::read(&path, missing_results(&agents, &AgentPath::root(), end_as_result))
-            .map_err(|source| StoreError::Read { id, path, source })
+        Transcript::read(
+            &path,
+            missing_results(&agents, &AgentPath::root(), end_as_result, interrupted_result),
+        )
+        .map_err(|source| StoreError::Read { id, path, source })
     }
 
     /// Reads a session without changing it, to start a new one from it. The old session's costs do
@@ -256,15 +259,20 @@ impl SessionStore {
         let dir = self.dir(id);
         let path = transcript_file(&dir);
         let (agents, root) = (list::summarize_agents(&dir), AgentPath::root());
-        let unanswered = missing_results(&agents, &root, end_as_result);
+        let goes_on = matches!(self.check_unused(id), Err(StoreError::InUse(_)));
+        let without_end = if goes_on { unfinished_result } else { interrupted_result };
+        let unanswered = missing_results(&agents, &root, end_as_result, without_end);
         let mut replay = Replay::for_main(&[]);
         let transcript =
             Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
                 .map_err(|source| StoreError::Read { id, path: path.clone(), source })?;
         let mut history = replay.into_session(&dir).0;
+        // The copy has spent nothing, but its window holds what the original's does.
         for event in &mut history {
-            if let EventKind::TurnFinished { cost, .. } = &mut event.kind {
+            if let EventKind::TurnFinished { cost, usage, .. } = &mut event.kind {
                 *cost = Cost::default();
+                let cache_read_input_tokens = usage.context();
+                *usage = Usage { cache_read_input_tokens, ..Usage::default() };
             }
         }
         Ok((transcript, history))
@@ -299,7 +307,8 @@ impl SessionStore {
         list::total_size(&self.dir(id))
     }
 
-    /// Reads the conversation of a sub-agent as events, without changing anything.
+    /// Reads the conversation of a sub-agent as events, without changing anything. While another program
+    /// works on it, its open calls have no results.
     ///
     /// # Errors
     /// Fails if its file cannot be read.
@@ -315,10 +324,17 @@ impl SessionStore {
         let summary = list::summarize_agent(&path).map_err(reading)?;
         let agents = list::summarize_agents(&dir);
         let own = summary.meta.path.clone();
+        let goes_on = writer::check_unlocked(&path)
+            .is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy);
         let mut replay = Replay::for_agent(&summary, AgentInfo::from(&summary.meta), &agents);
-        let unanswered = missing_results(&agents, &own, end_as_result);
-        Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
-            .map_err(reading)?;
+        let unanswered = missing_results(&agents, &own, end_as_result, interrupted_result);
+        let mut add = |record: &Record| {
+            let closes = matches!(record, Record::Message(MessageRecord { closing: true, .. }));
+            if !(closes && goes_on) {
+                replay.add_record(record);
+            }
+        };
+        Transcript::read_with(&path, unanswered, &mut add).map_err(reading)?;
         let events = replay.into_events().into_iter();
         Ok((own, events.map(|event| event.kind).collect()))
     }
@@ -336,7 +352,7 @@ impl SessionStore {
         let own = list::summarize_agent(&path)
             .map_or_else(|_| AgentPath::root().child(agent), |agent| agent.meta.path);
         let agents = list::summarize_agents(&dir);
-        Transcript::read(&path, missing_results(&agents, &own, end_as_result))
+        Transcript::read(&path, missing_results(&agents, &own, end_as_result, interrupted_result))
             .map_err(|source| StoreError::Read { id, path: path.clone(), source })
     }
 
@@ -478,7 +494,8 @@ impl SessionStore {
         let agent = &agents[at];
         let path = agent_file(dir, agent.meta.id, "jsonl");
         let (mut tail, _) = writer::open(&path, true)?;
-        let unanswered = missing_results(agents, &agent.meta.path, end_as_result);
+        let unanswered =
+            missing_results(agents, &agent.meta.path, end_as_result, interrupted_result);
         let transcript = Transcript::read(&path, unanswered)?;
         let n = append_missing(&mut tail, &transcript)?;
         let took = agent.last.duration_since(agent.started);
@@ -547,8 +564,7 @@ fn lost_reports(
     });
     lost.map(|agent| {
         let id = agent.meta.id;
-        let transcript =
-            Transcript::read(&agent_file(dir, id, "jsonl"), repair::interrupted_result);
+        let transcript = Transcript::read(&agent_file(dir, id, "jsonl"), interrupted_result);
         LostReport { id, worktree: transcript.ok().and_then(|transcript| transcript.worktree) }
     })
     .collect()

@@ -285,6 +285,7 @@ fn agent_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) {
 
 fn set_worktree(model: &mut TuiModel, path: &AgentPath, worktree: Option<Box<WorktreeInfo>>) {
     if let Some(agent) = model.agents.get_mut(path) {
+        agent.worktree_dirs.extend(worktree.as_ref().map(|worktree| worktree.path.clone()));
         agent.worktree = worktree;
     }
 }

@@ -59,9 +59,10 @@ fn show(model: &mut TuiModel, files: Vec<Vec<AgentEvent>>) {
     for AgentEvent { path, at, kind, .. } in new {
         let since = Duration::try_from(at.duration_since(began)).unwrap_or_default();
         model.now = HISTORY_START + since;
-        // Their work is not to be merged from here.
-        if !matches!(kind, EventKind::WorktreeEntered(_)) {
-            apply_stored(model, &path, kind);
+        apply_stored(model, &path, kind);
+        // Its work is not to be merged from here.
+        if let Some(agent) = model.agents.get_mut(&path) {
+            agent.worktree = None;
         }
     }
     if model.session.growth.left {

@@ -2,7 +2,7 @@
 //! tokens and cost.
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::protocol::{Failure, RunEnd, RunOutcome};
@@ -136,7 +136,7 @@ fn advice(model: &TuiModel, outcome: &RunOutcome) -> Option<String> {
 /// is in worktrees of agents has changed nothing for the user yet.
 fn changes_labels(model: &TuiModel) -> Vec<String> {
     let worktrees: Vec<&Path> =
-        agents(model).filter_map(|agent| Some(agent.worktree.as_ref()?.path.as_path())).collect();
+        agents(model).flat_map(|agent| &agent.worktree_dirs).map(PathBuf::as_path).collect();
     let is_apart = |file: &Path| worktrees.iter().any(|folder| file.starts_with(folder));
     let label = |apart: bool| {
         let (mut files, mut added, mut removed) = (BTreeSet::new(), 0, 0);

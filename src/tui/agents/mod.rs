@@ -18,6 +18,7 @@ pub mod zoom;
 pub use run::{HISTORY_START, RunPhase, RunState};
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::protocol::{AgentId, AgentInfo, AgentPath, Cost, RunEnd, RunOutcome, WorktreeInfo};
@@ -88,6 +89,8 @@ pub struct AgentState {
     pub result_read: bool,
     /// Its git worktree, if it works in one of its own or has left work there.
     pub worktree: Option<Box<WorktreeInfo>>,
+    /// The folders of all worktrees that it has worked in, also of those that are gone.
+    pub worktree_dirs: Vec<PathBuf>,
     /// The cost of its requests that the session has paid for.
     pub paid: Cost,
     /// The prompt with which the program last resumed it.
@@ -286,6 +289,7 @@ impl AgentSet {
             resume_prompt: None,
             first_run: None,
             worktree: None,
+            worktree_dirs: Vec::new(),
             paid: Cost::default(),
         });
         let last = self.list.len() - 1;

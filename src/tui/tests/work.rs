@@ -196,6 +196,8 @@ fn the_last_line_counts_the_files_in_worktrees_apart() {
         took: std::time::Duration::ZERO,
     };
     screen.event(&path, edited("/data/worktrees/tidy-1a2b/src/shop.py"));
+    // Also when the work was merged or discarded meanwhile, as in a session that is resumed later.
+    screen.event(&path, EventKind::WorktreeRemoved);
     screen.event(&path, finish(RunEnd::Completed, "done")).main(finish(RunEnd::Completed, ""));
     let shown = picture(&mut screen, 120, 30);
     let line = shown.lines().find(|line| line.contains("done in")).unwrap();

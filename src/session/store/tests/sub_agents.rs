@@ -319,6 +319,90 @@ async fn a_history_has_each_agent_with_its_turns_ends_and_costs() {
 }
 
 #[tokio::test]
+async fn a_history_has_the_worktree_of_an_agent_and_whether_it_is_gone() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), Some("m")).await.unwrap();
+    let agent = AgentId::generate();
+    let path = bench.dir.path().join("tree");
+    let info = WorktreeInfo { path: path.clone(), branch: "b".to_owned(), start: "c".to_owned() };
+    let own = journal.child(child(agent, "c1"));
+    own.works_in(&info).await;
+    own.append(&Message::user_text("look"), None).await.unwrap();
+    own.finish(&outcome()).await.unwrap();
+    drop((own, journal));
+    let worktrees = |history: &[AgentEvent]| {
+        let kinds = history.iter().map(|event| &event.kind);
+        let kinds = kinds.filter_map(|kind| match kind {
+            EventKind::WorktreeEntered(worktree) => Some(Some(worktree.path.clone())),
+            EventKind::WorktreeRemoved => Some(None),
+            _ => None,
+        });
+        kinds.collect::<Vec<_>>()
+    };
+    fs::create_dir(&path).unwrap();
+    assert_eq!(worktrees(&bench.open(id).history), [Some(path.clone())]);
+    let so_far = bench.store.events_so_far(id).unwrap();
+    fs::remove_dir(&path).unwrap();
+    assert_eq!(worktrees(&bench.open(id).history), [Some(path), None]);
+    let counts = |files: &[Vec<AgentEvent>]| files.iter().map(Vec::len).collect::<Vec<_>>();
+    let later = bench.store.events_so_far(id).unwrap();
+    assert_eq!(counts(&later), counts(&so_far), "a list only grows with its file");
+}
+
+#[tokio::test]
+async fn what_another_program_works_on_is_not_interrupted_for_who_reads_or_copies_it() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    let agent = AgentId::generate();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), None).await.unwrap();
+    let own = journal.child(child(agent, "c1"));
+    own.append(&Message::user_text("look"), None).await.unwrap();
+    own.append(&call("d1"), Some("m")).await.unwrap();
+    let ends = || {
+        let (_, events) = bench.store.replay_agent(id, agent, &worded).unwrap();
+        events.iter().filter(|kind| matches!(kind, EventKind::ToolFinished { .. })).count()
+    };
+    assert_eq!(ends(), 0, "its call goes on");
+    let copied = || {
+        let copy = bench.store.fork(id, bench.session(SessionId::generate()), &worded).unwrap();
+        let ContentBlock::ToolResult { content, summary, .. } =
+            copy.transcript.messages.last().unwrap().content[0].clone()
+        else {
+            panic!()
+        };
+        (format!("{content:?}"), summary)
+    };
+    let (text, summary) = copied();
+    assert!(text.contains("goes on in the session that was copied"), "{text}");
+    assert_eq!(summary, "at work in the original");
+    drop((journal, own));
+    assert_eq!(ends(), 1);
+    assert_eq!(copied().1, "interrupted");
+}
+
+#[tokio::test]
+async fn a_copy_has_spent_nothing_and_fills_its_window() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    let usage = Usage { input_tokens: 5000, output_tokens: 40, ..Usage::default() };
+    let done = Message::assistant(vec![ContentBlock::text("done")]);
+    journal.spent(RequestCost { usage, ..spent(1, 1.0) }).await.unwrap();
+    journal.append(&done, Some("m")).await.unwrap();
+    let copy = bench.store.fork(id, bench.session(SessionId::generate()), &worded).unwrap();
+    let turns = copy.history.iter().filter_map(|event| match &event.kind {
+        EventKind::TurnFinished { usage, cost, .. } => {
+            Some((usage.counted(), usage.context(), cost.usd))
+        }
+        _ => None,
+    });
+    assert_eq!(turns.collect::<Vec<_>>(), [(0, 5040, 0.0)]);
+}
+
+#[tokio::test]
 async fn an_agent_that_never_began_keeps_its_place_among_those_that_did() {
     let bench = StoreFixture::new();
     let (id, journal) = bench.create();
