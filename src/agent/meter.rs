@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn t15_what_was_not_reported_is_estimated() {
+    fn what_was_not_reported_is_estimated() {
         let mut meter = UsageMeter::new(50);
         let nothing = Usage::default();
         assert_eq!(meter.usage(nothing, false), nothing, "no answer began");

@@ -216,7 +216,7 @@ fn used_up(what: &str) -> RunEnd {
 }
 
 #[tokio::test]
-async fn s3_12_tool_calls_stop_at_the_limit_and_one_turn_is_left_for_the_summary() {
+async fn tool_calls_stop_at_the_limit_and_one_turn_is_left_for_the_summary() {
     let answers = [answer("one", 2), answer("two", 2), answer("summary", 1)];
     let mut bench = AgentFixture::new(calls(3), PermissionMode::BypassPermissions, answers);
     let outcome = bench.run().await;
@@ -238,7 +238,7 @@ async fn s3_12_tool_calls_stop_at_the_limit_and_one_turn_is_left_for_the_summary
 }
 
 #[tokio::test]
-async fn s3_12_an_agent_that_is_done_before_its_calls_are_used_up_completed() {
+async fn an_agent_that_is_done_before_its_calls_are_used_up_completed() {
     let answers = [answer("one", 2), answer("done", 0)];
     let mut bench = AgentFixture::new(calls(3), PermissionMode::BypassPermissions, answers);
     assert_eq!(bench.run().await.end, RunEnd::Completed);
@@ -248,7 +248,7 @@ async fn s3_12_an_agent_that_is_done_before_its_calls_are_used_up_completed() {
 }
 
 #[tokio::test]
-async fn s3_12_tokens_are_checked_before_a_request_against_what_was_reported() {
+async fn tokens_are_checked_before_a_request_against_what_was_reported() {
     let limits = Limits { tokens: Some(250), ..Limits::default() };
     let answers = ["one", "two", "three", "four"].map(|text| answer(text, 1));
     let mut bench = AgentFixture::new(limits, PermissionMode::BypassPermissions, answers);
@@ -259,7 +259,7 @@ async fn s3_12_tokens_are_checked_before_a_request_against_what_was_reported() {
 }
 
 #[tokio::test]
-async fn t9_the_wait_for_an_answer_is_not_charged_to_the_time() {
+async fn the_wait_for_an_answer_is_not_charged_to_the_time() {
     let limit = Duration::from_millis(200);
     let limits = Limits { wall: Some(limit), ..Limits::default() };
     let mut bench =
@@ -315,7 +315,7 @@ async fn a_question_that_a_change_of_mode_settles_is_not_approved_by_the_user() 
 }
 
 #[tokio::test]
-async fn t17_a_model_without_a_price_is_not_asked_under_a_cap() {
+async fn a_model_without_a_price_is_not_asked_under_a_cap() {
     let limits = Limits { usd: Some(1.0), ..Limits::default() };
     let mut bench = AgentFixture::new(limits, PermissionMode::BypassPermissions, []);
     let end = bench.run().await.end;
@@ -358,7 +358,7 @@ async fn messages_that_wake_an_agent_together_are_read_in_their_order() {
 }
 
 #[tokio::test]
-async fn t21_what_is_overdue_in_the_background_is_ended_told_of_and_not_waited_for_again() {
+async fn what_is_overdue_in_the_background_is_ended_told_of_and_not_waited_for_again() {
     let mut bench =
         AgentFixture::new(Limits::default(), PermissionMode::Default, [answer("done", 0)]);
     let patience = Duration::from_millis(20);

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn t9_a_clock_stands_still_as_long_as_anyone_is_asked() {
+    fn a_clock_stands_still_as_long_as_anyone_is_asked() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut face = ClockState { ran: Duration::ZERO, since: start, pauses: 0 };

@@ -38,7 +38,7 @@ fn why<T>(result: Result<T, BudgetExhausted>) -> Option<String> {
 }
 
 #[test]
-fn s4_4_a_child_spends_its_parents_money_and_tokens() {
+fn a_child_spends_its_parents_money_and_tokens() {
     let tree = Budget::new(Limits { tokens: Some(100), ..usd(1.0) });
     let child = tree.child(Limits::default());
     child.charge(output(60), Cost::known(0.4));
@@ -52,7 +52,7 @@ fn s4_4_a_child_spends_its_parents_money_and_tokens() {
 }
 
 #[test]
-fn s4_4_what_a_child_reserved_and_used_is_its_parents_expense() {
+fn what_a_child_reserved_and_used_is_its_parents_expense() {
     let tree = Budget::new(usd(1.0));
     let child = tree.child(Limits::default());
     granted(&child, 0.1, 0.3).settle(output(1), Cost::known(0.2));
@@ -61,7 +61,7 @@ fn s4_4_what_a_child_reserved_and_used_is_its_parents_expense() {
 }
 
 #[test]
-fn s3_12_cache_reads_are_no_part_of_a_budget_of_tokens() {
+fn cache_reads_are_no_part_of_a_budget_of_tokens() {
     let budget = Budget::new(Limits { tokens: Some(10), ..Limits::default() });
     let read = Usage { cache_read_input_tokens: 500, input_tokens: 4, ..Usage::default() };
     budget.charge(read, Cost::default());
@@ -72,7 +72,7 @@ fn s3_12_cache_reads_are_no_part_of_a_budget_of_tokens() {
 }
 
 #[test]
-fn c11_the_strictest_of_all_limits_holds() {
+fn the_strictest_of_all_limits_holds() {
     let wide = Limits { turns: Some(9), tokens: Some(5), ..usd(2.0) };
     let narrow = Limits { turns: Some(3), wall: Some(Duration::from_secs(1)), ..usd(0.5) };
     let both = Limits { tokens: Some(5), ..narrow };
@@ -80,7 +80,7 @@ fn c11_the_strictest_of_all_limits_holds() {
 }
 
 #[test]
-fn s2_11_turns_and_tool_calls_are_the_agents_own_over_all_its_runs() {
+fn turns_and_tool_calls_are_the_agents_own_over_all_its_runs() {
     let limits = Limits { turns: Some(3), tool_calls: Some(4), ..Limits::default() };
     let agent = Budget::new(limits);
     let first = agent.for_run(Limits { turns: Some(2), ..Limits::default() });
@@ -102,7 +102,7 @@ fn s2_11_turns_and_tool_calls_are_the_agents_own_over_all_its_runs() {
 }
 
 #[test]
-fn s3_12_tool_calls_that_do_not_fit_are_named() {
+fn tool_calls_that_do_not_fit_are_named() {
     let budget = Budget::new(Limits { tool_calls: Some(3), ..Limits::default() });
     assert_eq!(budget.take_tool_calls(2), (2, None));
     assert_eq!(budget.no_tool_calls_left(), None);
@@ -115,7 +115,7 @@ fn s3_12_tool_calls_that_do_not_fit_are_named() {
 }
 
 #[test]
-fn t16_what_is_set_aside_is_not_there_for_others() {
+fn what_is_set_aside_is_not_there_for_others() {
     let tree = Budget::new(usd(1.0));
     let children: Vec<_> = (0..5).map(|_| tree.child(Limits::default())).collect();
     let held: Vec<_> = children[..3].iter().map(|child| granted(child, 0.0, 0.3)).collect();
@@ -125,7 +125,7 @@ fn t16_what_is_set_aside_is_not_there_for_others() {
 }
 
 #[test]
-fn t16_the_rest_is_lent_to_one_request_that_it_pays_the_input_of() {
+fn the_rest_is_lent_to_one_request_that_it_pays_the_input_of() {
     let tree = Budget::new(usd(1.0));
     tree.charge(Usage::default(), Cost::known(0.7));
     let child = tree.child(usd(5.0));
@@ -191,7 +191,7 @@ async fn who_waits_at_a_narrow_account_holds_up_nobody_beside_it() {
 }
 
 #[test]
-fn t15_a_grant_grows_while_there_is_room_and_not_beyond() {
+fn a_grant_grows_while_there_is_room_and_not_beyond() {
     let tree = Budget::new(usd(1.0));
     let mut one = granted(&tree, 0.1, 0.1);
     let _other = granted(&tree, 0.1, 0.4);
@@ -210,7 +210,7 @@ fn a_limit_is_named_as_it_was_given() {
 }
 
 #[test]
-fn t16_threads_side_by_side_never_set_aside_more_than_there_is() {
+fn threads_side_by_side_never_set_aside_more_than_there_is() {
     let tree = Budget::new(usd(1.0));
     let start = Barrier::new(8);
     std::thread::scope(|scope| {
@@ -254,7 +254,7 @@ fn step() -> impl Strategy<Value = BudgetStep> {
 proptest! {
     /// The most that one piece of a stream may cost.
     #[test]
-    fn t16_no_interleaving_exceeds_the_cap_by_more_than_one_piece(
+    fn no_interleaving_exceeds_the_cap_by_more_than_one_piece(
         steps in prop::collection::vec(step(), 1..200),
         cap in 0.1..2.0_f64,
     ) {
@@ -289,7 +289,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn s4_27_the_clock_of_the_account_above_counts_and_a_question_below_stops_it() {
+async fn the_clock_of_the_account_above_counts_and_a_question_below_stops_it() {
     let limit = Duration::from_millis(30);
     let tree = Budget::new(Limits { wall: Some(limit), ..Limits::default() });
     let child = tree.child(Limits { wall: Some(Duration::from_secs(60)), ..Limits::default() });

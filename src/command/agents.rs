@@ -249,7 +249,7 @@ Look.
     }
 
     #[test]
-    fn s2_13_check_says_what_is_wrong_and_fails_only_for_what_is_refused() {
+    fn check_says_what_is_wrong_and_fails_only_for_what_is_refused() {
         let vague = ("vague.md", "---\ndescription: helper\n---\nLook.");
         let broken = ("bad.md", "---\nname: bad\n---\nLook.");
         let fine = report(&AgentsAction::Check, &[]);

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn c1_a_definition_only_narrows_the_mode_and_below_it_stays_narrow() {
+    fn a_definition_only_narrows_the_mode_and_below_it_stays_narrow() {
         let plan = ModePolicy::AtMost(PermissionMode::Plan);
         assert_eq!(plan.resolve(PermissionMode::BypassPermissions), PermissionMode::Plan);
         let free = ModePolicy::AtMost(PermissionMode::BypassPermissions);

@@ -174,20 +174,20 @@ mod tests {
     }
 
     #[test]
-    fn s0_6_a_text_of_exactly_the_limit_is_untouched() {
+    fn a_text_of_exactly_the_limit_is_untouched() {
         let text = "é".repeat(5000);
         assert_eq!(text_of(RunEnd::Completed, &text, 5000), text);
     }
 
     #[test]
-    fn s0_6_one_character_more_is_cut_and_the_cap_holds_with_the_marker() {
+    fn one_character_more_is_cut_and_the_cap_holds_with_the_marker() {
         let shown = text_of(RunEnd::Completed, &"x".repeat(5001), 5000);
         assert!(shown.chars().count() <= 5000, "{}", shown.chars().count());
         assert!(shown.contains(" of 5001 characters shown · transcript "), "{shown}");
     }
 
     #[test]
-    fn t8_no_text_is_said_and_never_an_empty_block() {
+    fn no_text_is_said_and_never_an_empty_block() {
         let shown = text_of(RunEnd::Empty, "", 5000);
         assert!(
             shown.starts_with("[explore-1: ended without a final text · 3 turns, 2 tool calls"),
@@ -207,7 +207,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn t2_the_cut_never_splits_a_grapheme(
+        fn the_cut_never_splits_a_grapheme(
             pieces in prop::collection::vec(prop::sample::select(vec!["👨‍👩‍👧", "e\u{301}", "語", "a", "🇩🇪"]), 0..400),
         ) {
             let text = pieces.concat();

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn t25_an_error_names_the_field_and_what_fits_there() {
+    fn an_error_names_the_field_and_what_fits_there() {
         #[derive(Debug, Deserialize, JsonSchema)]
         #[expect(dead_code, reason = "only its errors matter here")]
         struct Outer {

@@ -95,7 +95,7 @@ async fn a_stubborn_process_group_is_gone_within_two_seconds_of_a_cancel() {
 }
 
 #[tokio::test]
-async fn t10_signals_end_a_headless_run_with_their_code_and_a_result_frame() {
+async fn signals_end_a_headless_run_with_their_code_and_a_result_frame() {
     for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143), (Signal::SIGHUP, 129)] {
         let scene = Scene::new();
         scene.server.when(PARENT).reply(text("half an answer").gate("held"));
@@ -179,7 +179,7 @@ async fn a_command_that_runs_into_its_time_limit_is_killed_and_the_model_is_told
 }
 
 #[tokio::test]
-async fn t1_ctrl_c_on_the_only_child_ends_that_child_and_the_parent_goes_on() {
+async fn ctrl_c_on_the_only_child_ends_that_child_and_the_parent_goes_on() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(text("PARTIAL-77").gate("held"));
@@ -202,7 +202,7 @@ async fn t1_ctrl_c_on_the_only_child_ends_that_child_and_the_parent_goes_on() {
 }
 
 #[tokio::test]
-async fn t1_a_child_cancelled_in_mid_tool_leaves_no_command_behind() {
+async fn a_child_cancelled_in_mid_tool_leaves_no_command_behind() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     let time = process::marked_seconds(65);
@@ -224,7 +224,7 @@ async fn t1_a_child_cancelled_in_mid_tool_leaves_no_command_behind() {
 }
 
 #[tokio::test]
-async fn t10_ctrl_c_on_one_of_three_children_ends_only_the_one_meant() {
+async fn ctrl_c_on_one_of_three_children_ends_only_the_one_meant() {
     let scene = Scene::new();
     scene.parent_calls(["CHILD-A", "CHILD-B", "CHILD-C"].map(agent));
     for (word, shown) in [("CHILD-A", "TEXT-A"), ("CHILD-B", "TEXT-B"), ("CHILD-C", "TEXT-C")] {
@@ -254,7 +254,7 @@ async fn t10_ctrl_c_on_one_of_three_children_ends_only_the_one_meant() {
 }
 
 #[tokio::test]
-async fn t10_ctrl_c_twice_on_several_children_ends_them_all() {
+async fn ctrl_c_twice_on_several_children_ends_them_all() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
     scene.server.when("CHILD-A").reply(text("TEXT-A").stall());

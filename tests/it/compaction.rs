@@ -320,7 +320,7 @@ async fn killed_in_the_middle_of_the_record_it_goes_on_with_all_of_the_conversat
 }
 
 #[tokio::test]
-async fn s2_30_compacting_main_leaves_a_childs_transcript_byte_by_byte_and_readable() {
+async fn compacting_main_leaves_a_childs_transcript_byte_by_byte_and_readable() {
     let scene = scene();
     let summary = text(SUMMARY).before_headers("held");
     let parent = scene.server.when(PARENT).reply(calls([agent("CHILD-A")]).usage(32_000, 10));
@@ -348,7 +348,7 @@ async fn s2_30_compacting_main_leaves_a_childs_transcript_byte_by_byte_and_reada
 }
 
 #[tokio::test]
-async fn t31_s0_28_a_child_compacts_its_own_conversation_and_main_does_not_notice() {
+async fn a_child_compacts_its_own_conversation_and_main_does_not_notice() {
     let scene = scene();
     scene.parent_calls([agent("CHILD-A")]);
     let child = scene.server.when("CHILD-A").reply(filling());
@@ -370,7 +370,7 @@ async fn t31_s0_28_a_child_compacts_its_own_conversation_and_main_does_not_notic
 }
 
 #[tokio::test]
-async fn t31_siblings_of_a_child_that_compacts_go_on() {
+async fn siblings_of_a_child_that_compacts_go_on() {
     let scene = scene();
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
     let child = scene.server.when("CHILD-A").reply(filling());

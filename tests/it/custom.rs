@@ -193,7 +193,7 @@ async fn files_beside_ones_own_skills_may_be_read_and_nothing_else_there() {
 }
 
 #[tokio::test]
-async fn s2_24_a_child_is_told_of_skills_by_name_alone_and_only_if_it_has_the_tool() {
+async fn a_child_is_told_of_skills_by_name_alone_and_only_if_it_has_the_tool() {
     let scene = Scene::new();
     scene.world.write(".claude/skills/pdf/SKILL.md", &skill("Reads PDF files", "BODY-1"));
     scene.parent_calls([

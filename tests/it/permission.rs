@@ -292,7 +292,7 @@ async fn an_edit_outside_the_project_is_not_covered_by_accept_edits() {
 }
 
 #[tokio::test]
-async fn s2_15_an_allowed_agent_tool_runs_without_a_question() {
+async fn an_allowed_agent_tool_runs_without_a_question() {
     let scene = Scene::new();
     scene.server.when("CHILD-A").reply(text("found it"));
     let run =
@@ -303,7 +303,7 @@ async fn s2_15_an_allowed_agent_tool_runs_without_a_question() {
 }
 
 #[tokio::test]
-async fn s2_17_in_dont_ask_mode_an_unapproved_agent_call_is_denied() {
+async fn in_dont_ask_mode_an_unapproved_agent_call_is_denied() {
     let scene = Scene::new();
     let calls = tool_use("AgentTool", agent("CHILD-A"));
     let run = ask(&scene, calls, &["--permission-mode", "dontAsk"]).await;
@@ -417,7 +417,7 @@ async fn questions_of_several_agents_come_one_after_the_other_each_with_its_aske
 }
 
 #[tokio::test]
-async fn s2_17_with_dont_ask_every_tool_that_starts_an_agent_is_denied() {
+async fn with_dont_ask_every_tool_that_starts_an_agent_is_denied() {
     for tool in ["agent_spawn", "agent_fork", "delegate_to_explore"] {
         let scene = Scene::new();
         scene.world.config("[subagents]\nfaces = [\"agent\", \"lifecycle\", \"delegate\"]\n");

@@ -4,7 +4,7 @@ use crate::support::scene::Scene;
 use crate::support::script::text;
 
 #[tokio::test]
-async fn c26_a_main_model_that_sub_agents_may_not_use_is_reported_at_startup() {
+async fn a_main_model_that_sub_agents_may_not_use_is_reported_at_startup() {
     let scene = Scene::new();
     scene.world.config("[subagents.allowed_models]\nanthropic = [\"haiku\", \"opus\"]\n");
     scene.server.when("HELLO-1").forever(text("hi"));

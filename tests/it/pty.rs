@@ -259,7 +259,7 @@ async fn quitting_without_a_prompt_prints_nothing() {
 }
 
 #[tokio::test]
-async fn t10_a_signal_restores_the_terminal_and_leaves_no_stream() {
+async fn a_signal_restores_the_terminal_and_leaves_no_stream() {
     for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGHUP, 129), (Signal::SIGINT, 130)] {
         let scene = Scene::new();
         scene.parent_calls([agent("CHILD-A")]);

@@ -112,7 +112,7 @@ fn scene_with(replies: impl IntoIterator<Item = Reply>) -> Scene {
 }
 
 #[tokio::test]
-async fn t14_killed_before_the_child_has_any_answer() {
+async fn killed_before_the_child_has_any_answer() {
     let scene = scene_with([text("x").before_headers("held")]);
     let running = scene.run().start();
     scene.server.reached("held").await;
@@ -121,7 +121,7 @@ async fn t14_killed_before_the_child_has_any_answer() {
 }
 
 #[tokio::test]
-async fn t14_killed_in_the_middle_of_the_childs_stream() {
+async fn killed_in_the_middle_of_the_childs_stream() {
     let scene = scene_with([text("half").gate("held")]);
     let running = scene.run().start();
     scene.server.reached("held").await;
@@ -130,7 +130,7 @@ async fn t14_killed_in_the_middle_of_the_childs_stream() {
 }
 
 #[tokio::test]
-async fn t14_killed_in_the_middle_of_the_childs_tool() {
+async fn killed_in_the_middle_of_the_childs_tool() {
     let scene = scene_with([tool_use("Bash", bash("echo go > started.fifo; sleep 8.3717"))]);
     let started = Fifo::new(&scene.world.project_dir().join("started.fifo"));
     let running = scene.run().start();
@@ -140,7 +140,7 @@ async fn t14_killed_in_the_middle_of_the_childs_tool() {
 }
 
 #[tokio::test]
-async fn t14_killed_after_the_childs_tool() {
+async fn killed_after_the_childs_tool() {
     let second = text("x").before_headers("held");
     let scene = scene_with([text("first").tool_use("Bash", bash("true")), second]);
     let running = scene.run().start();
@@ -150,7 +150,7 @@ async fn t14_killed_after_the_childs_tool() {
 }
 
 #[tokio::test]
-async fn t14_killed_before_the_parent_has_its_answer() {
+async fn killed_before_the_parent_has_its_answer() {
     let scene = Scene::new();
     let held = text("x").before_headers("held");
     let first = crate::support::scene::calls([agent("CHILD-A")]);

@@ -229,7 +229,7 @@ async fn a_background_command_needs_the_same_permission() {
 }
 
 #[tokio::test]
-async fn s1_9_background_shells_are_seen_by_the_agent_that_started_them_alone() {
+async fn background_shells_are_seen_by_the_agent_that_started_them_alone() {
     let scene = Scene::new();
     let look = || tool_use("BashOutput", read("").input);
     let parent = scene.server.when(PARENT).reply(tool_use("Bash", background("sleep 72.2217")));
@@ -259,7 +259,7 @@ async fn s1_9_background_shells_are_seen_by_the_agent_that_started_them_alone() 
 }
 
 #[tokio::test]
-async fn t13_background_shells_of_a_child_are_gone_when_the_child_has_ended() {
+async fn background_shells_of_a_child_are_gone_when_the_child_has_ended() {
     let scene = Scene::new();
     let time = process::marked_seconds(722);
     let Stubborn { up, command, .. } = Stubborn::new(&scene, &time);
@@ -281,7 +281,7 @@ async fn t13_background_shells_of_a_child_are_gone_when_the_child_has_ended() {
 }
 
 #[tokio::test]
-async fn t13_a_cancel_of_a_child_takes_its_background_along() {
+async fn a_cancel_of_a_child_takes_its_background_along() {
     let scene = Scene::new();
     let time = process::marked_seconds(723);
     let Stubborn { held, up, command } = Stubborn::new(&scene, &time);
@@ -301,7 +301,7 @@ async fn t13_a_cancel_of_a_child_takes_its_background_along() {
 }
 
 #[tokio::test]
-async fn t13_sigterm_takes_the_background_along() {
+async fn sigterm_takes_the_background_along() {
     let scene = Scene::new();
     let time = process::marked_seconds(724);
     let Stubborn { held, up, command } = Stubborn::new(&scene, &time);
@@ -321,7 +321,7 @@ async fn t13_sigterm_takes_the_background_along() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn t13_sigkill_takes_the_background_along() {
+async fn sigkill_takes_the_background_along() {
     let scene = Scene::new();
     let time = process::marked_seconds(725);
     let Stubborn { up, command, .. } = Stubborn::new(&scene, &time);
@@ -337,7 +337,7 @@ async fn t13_sigkill_takes_the_background_along() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn t13_sigkill_takes_a_command_of_a_child_along() {
+async fn sigkill_takes_a_command_of_a_child_along() {
     let scene = Scene::new();
     let time = process::marked_seconds(726);
     let Stubborn { up, command, .. } = Stubborn::new(&scene, &time);

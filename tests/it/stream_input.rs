@@ -215,7 +215,7 @@ async fn a_signal_between_two_prompts_ends_the_program_though_stdin_is_open() {
 }
 
 #[tokio::test]
-async fn s3_2_a_frame_can_do_without_sub_agents_for_its_turn() {
+async fn a_frame_can_do_without_sub_agents_for_its_turn() {
     let scene = Scene::new();
     let mut without = user("HELLO-1");
     without["subagents"] = json!(false);

@@ -4,7 +4,7 @@ use crate::support::scene::{DONE, PARENT, Scene, agent, bash, calls};
 use crate::support::script::{text, tool_use};
 
 #[tokio::test]
-async fn s3_1_a_build_without_the_feature_has_no_agent_tools_and_works() {
+async fn a_build_without_the_feature_has_no_agent_tools_and_works() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nfaces = [\"agent\", \"lifecycle\", \"delegate\"]\n");
     scene

@@ -188,8 +188,8 @@ impl Place {
 }
 
 #[tokio::test]
-async fn t24_no_command_leaves_the_worktree() {
-    let Some(place) = Place::new("t24_no_command_leaves_the_worktree").await else { return };
+async fn no_command_leaves_the_worktree() {
+    let Some(place) = Place::new("no_command_leaves_the_worktree").await else { return };
     let before = place.outside();
     assert!(before.contains_key(&place.main.join(".git/index")), "{:?}", before.keys());
     place.says("echo changed > src/a.txt; git add -A; echo again >> src/a.txt").await;
@@ -255,8 +255,8 @@ async fn t24_no_command_leaves_the_worktree() {
 }
 
 #[tokio::test]
-async fn t24_work_in_the_worktree_goes_on_as_anywhere() {
-    let test = "t24_work_in_the_worktree_goes_on_as_anywhere";
+async fn work_in_the_worktree_goes_on_as_anywhere() {
+    let test = "work_in_the_worktree_goes_on_as_anywhere";
     let Some(place) = Place::new(test).await else { return };
     assert_eq!(place.says("pwd").await.trim(), place.tree.path().to_str().unwrap());
     assert_eq!(place.says("cat $MAIN/src/a.txt").await, "one\n", "reading is free");
@@ -285,8 +285,8 @@ async fn t24_work_in_the_worktree_goes_on_as_anywhere() {
 }
 
 #[tokio::test]
-async fn t24_a_confined_command_ends_with_all_it_started() {
-    let test = "t24_a_confined_command_ends_with_all_it_started";
+async fn a_confined_command_ends_with_all_it_started() {
+    let test = "a_confined_command_ends_with_all_it_started";
     let Some(place) = Place::new(test).await else { return };
     let (started, held) = ("started.fifo", "held.fifo");
     let begin = Fifo::new(&place.tree.path().join(started));
@@ -307,8 +307,8 @@ async fn t24_a_confined_command_ends_with_all_it_started() {
 }
 
 #[tokio::test]
-async fn t24_a_confined_command_signals_nobody_outside() {
-    let test = "t24_a_confined_command_signals_nobody_outside";
+async fn a_confined_command_signals_nobody_outside() {
+    let test = "a_confined_command_signals_nobody_outside";
     let Some(place) = Place::new(test).await else { return };
     if !kernel_is_at_least(6, 12) {
         return skip(test, "this kernel does not confine signals");
@@ -352,7 +352,7 @@ async fn two_worktrees_are_closed_to_one_another() {
 }
 
 #[tokio::test]
-async fn t33_two_children_that_edit_one_file_are_told_and_no_edit_is_lost() {
+async fn two_children_that_edit_one_file_are_told_and_no_edit_is_lost() {
     let scene = Scene::new();
     scene.world.write("list.txt", "alpha\nbeta\n");
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);

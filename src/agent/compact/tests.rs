@@ -160,7 +160,7 @@ impl Provider for SilentProvider {
 }
 
 #[test]
-fn t32_a_history_fits_when_it_leaves_the_model_room_for_an_answer() {
+fn a_history_fits_when_it_leaves_the_model_room_for_an_answer() {
     let model = |context_window| Model {
         provider: Arc::new(SilentProvider),
         name: "m".to_owned(),

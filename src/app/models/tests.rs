@@ -20,7 +20,7 @@ fn ask<'a>(parent: &'a Model, provider: Option<&'a str>) -> ChildModel<'a> {
 }
 
 #[tokio::test]
-async fn s0_8_a_child_shares_the_parents_provider_and_c16_children_share_another_one() {
+async fn a_child_shares_the_parents_provider_and_children_share_another_one() {
     let both = [("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY)];
     let (models, env, _root) = models("", &both);
     let main = models.initial().await.unwrap().unwrap();
@@ -38,7 +38,7 @@ async fn s0_8_a_child_shares_the_parents_provider_and_c16_children_share_another
 }
 
 #[tokio::test]
-async fn s1_18_a_key_of_its_own_is_an_instance_of_its_own() {
+async fn a_key_of_its_own_is_an_instance_of_its_own() {
     let (models, env, _root) = models("", &[("ANTHROPIC_API_KEY", KEY)]);
     let main = models.initial().await.unwrap().unwrap();
     for variable in ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"] {
@@ -69,7 +69,7 @@ async fn the_sessions_key_is_not_sent_to_an_address_of_the_definition() {
 }
 
 #[tokio::test]
-async fn c19_a_missing_key_is_an_error_before_any_request_and_names_the_variable() {
+async fn a_missing_key_is_an_error_before_any_request_and_names_the_variable() {
     let (models, env, _root) = models(
         "[providers.work]\nkind = \"openai_chat\"\nbase_url = \"https://work.example/v1\"\n\
          [providers.home]\nkind = \"openai_chat\"\nbase_url = \"http://127.0.0.1:9/v1\"\n",
@@ -103,7 +103,7 @@ async fn c19_a_missing_key_is_an_error_before_any_request_and_names_the_variable
 }
 
 #[tokio::test]
-async fn s3_32_the_allowed_models_come_in_the_order_of_the_configuration() {
+async fn the_allowed_models_come_in_the_order_of_the_configuration() {
     let lists =
         "[subagents.allowed_models]\nopenai = [\"z\", \"a\"]\nanthropic = [\"opus\", \"haiku\"]\n";
     let (models, _, _root) = models(lists, &[("ANTHROPIC_API_KEY", KEY)]);
@@ -127,7 +127,7 @@ async fn how_hard_to_think_is_not_said_in_another_providers_words() {
 }
 
 #[tokio::test]
-async fn s2_14_a_model_can_be_forced_where_its_wire_allows_that() {
+async fn a_model_can_be_forced_where_its_wire_allows_that() {
     let both = [("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY)];
     let (mut models, _, root) = models("", &both);
     let plain = "models.plain = { thinking = 'off' }";

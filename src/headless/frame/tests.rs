@@ -115,7 +115,7 @@ fn main_is_shown_to_read_what_agents_and_jobs_told_it_and_not_what_was_typed() {
 }
 
 #[test]
-fn s2_27_a_verbatim_text_is_a_frame_of_its_own() {
+fn a_verbatim_text_is_a_frame_of_its_own() {
     let (name, text) = ("explore-1".to_owned(), "line 1\n\tline 2 ".to_owned());
     let frame =
         one(&mut open(), &AgentPath::root(), EventKind::Verbatim { name, text: text.clone() });
@@ -124,7 +124,7 @@ fn s2_27_a_verbatim_text_is_a_frame_of_its_own() {
 }
 
 #[test]
-fn s4_11_a_violation_is_typed_beside_its_result() {
+fn a_violation_is_typed_beside_its_result() {
     let finished = EventKind::ToolFinished {
         id: ToolUseId::new("toolu_2"),
         name: "AgentTool".to_owned(),

@@ -191,7 +191,7 @@ fn each_mode_leaves_free_what_it_says() {
 }
 
 #[test]
-fn t24_a_bound_agent_writes_nowhere_else_whatever_allows_it() {
+fn a_bound_agent_writes_nowhere_else_whatever_allows_it() {
     let modes = [
         PermissionMode::Default,
         PermissionMode::AcceptEdits,

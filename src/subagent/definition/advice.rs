@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s2_13_a_description_is_vague_when_it_is_short_or_says_what_all_agents_do() {
+    fn a_description_is_vague_when_it_is_short_or_says_what_all_agents_do() {
         for text in ["helper", "does stuff", "general agent", "Reviews code"] {
             assert_eq!(why_vague(text), Some("is too short to choose the agent by"), "{text}");
         }

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn s2_4_every_key_is_read_from_json() {
+    fn every_key_is_read_from_json() {
         let definition = one(&json!({ "db-scout": {
             "description": "Finds queries.", "prompt": "Look.\n", "tools": ["Read", "Bash(git diff:*)"],
             "disallowedTools": "Write, Edit", "model": "haiku", "provider": "openai", "maxTurns": 9,
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn s2_4_every_mistake_names_the_agent_and_the_key() {
+    fn every_mistake_names_the_agent_and_the_key() {
         let keys = "description, tools, disallowedTools, model, provider, maxTurns, budget, permissionMode, memory, color, background, isolation, env, hooks, return, mcpServers";
         let unknown = format!("x: unknown key `maxturns`; allowed: {keys}");
         let named = format!("x: unknown key `name`; allowed: {keys}");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn s2_4_what_is_no_object_of_agents_is_refused_with_an_example() {
+    fn what_is_no_object_of_agents_is_refused_with_an_example() {
         let fine = r#"{"description": "d", "prompt": "p"}"#;
         for (json, part) in [
             ("", "not understood: not valid JSON: EOF"),

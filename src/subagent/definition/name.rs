@@ -103,7 +103,7 @@ mod tests {
     use crate::tool::{BuiltinSettings, builtin};
 
     #[test]
-    fn s4_29_the_tools_name_has_only_letters_digits_and_underscores_and_is_never_too_long() {
+    fn the_tools_name_has_only_letters_digits_and_underscores_and_is_never_too_long() {
         assert_eq!(tool_name("db-scout_2"), "delegate_to_db_scout_2");
         let longest = "a".repeat(52);
         assert_eq!(
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn t28_an_agent_is_never_named_like_a_tool() {
+    fn an_agent_is_never_named_like_a_tool() {
         for name in ["read", "bash", "agenttool", "agent-tool", "agent", "task", "agent-list"] {
             let why = check(name, DefinitionFormat::Own).unwrap_err();
             assert!(why.contains("is that of the tool"), "{name}: {why}");

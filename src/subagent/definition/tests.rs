@@ -126,7 +126,7 @@ fn every_key_is_read() {
 }
 
 #[test]
-fn t29_a_byte_order_mark_and_windows_line_ends_change_nothing() {
+fn a_byte_order_mark_and_windows_line_ends_change_nothing() {
     let windows = format!("\u{feff}{}", EVERY_KEY.replace('\n', "\r\n"));
     assert_eq!(own(&windows), own(EVERY_KEY));
     let folded = "---\r\ndescription: >-\r\n  Finds\r\n  things.\r\n---\r\nLook.\r\n";
@@ -296,7 +296,7 @@ fn invalid_yaml_names_its_line_and_the_likely_remedy() {
 }
 
 #[test]
-fn s2_24_files_for_other_tools_are_read_with_warnings_where_they_say_more() {
+fn files_for_other_tools_are_read_with_warnings_where_they_say_more() {
     let text = "---\nname: scout\ndescription: Use it so: often. user: \"find x\"\nskills: a\nhooks:\n  TaskCreated: []\n  Stop: []\n\
                 memory: user\npermissionMode: auto\nisolation: remote\neffort: high\nbackground: true\nmaxTurns: 3\n---\nLook.";
     let ParsedDefinition { definition, warnings, .. } =
@@ -431,7 +431,7 @@ fn a_projects_mode_counts_alone_only_where_modes_may_and_it_is_accepted() {
 }
 
 #[test]
-fn s2_13_and_s2_32_advice_names_the_line_and_what_to_write() {
+fn advice_names_the_line_and_what_to_write() {
     let text = "---\ndescription: does stuff\ntools: Read, Task, Agent(x), Bsah, mcp__a__b\ndisallowedTools: Agent, Bash(rm:*), mcp__a__c\n---\nLook.";
     let parsed = parse(text, DefinitionFormat::Own).unwrap();
     let listed = |name: &str| {

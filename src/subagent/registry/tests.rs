@@ -257,7 +257,7 @@ fn a_broken_file_is_reported_and_the_next_source_counts() {
 }
 
 #[test]
-fn s4_29_two_names_that_make_one_tool_do_not_both_count() {
+fn two_names_that_make_one_tool_do_not_both_count() {
     let top = folder(&[
         ("repo/.caliban/agents/a.md", &agent("db-scout", "first")),
         ("repo/.caliban/agents/b.md", &agent("db_scout", "second")),
@@ -318,7 +318,7 @@ fn what_is_edited_shows_in_the_fingerprint_and_in_the_next_load_alone() {
 
 #[cfg(unix)]
 #[test]
-fn t29_symlink_loops_and_files_that_are_no_text_are_problems_not_failures() {
+fn symlink_loops_and_files_that_are_no_text_are_problems_not_failures() {
     use std::os::unix::fs::symlink;
 
     let top = folder(&[("repo/.caliban/agents/good.md", &agent("good", "fine"))]);

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn s3_11_the_object_and_the_same_as_a_string_are_equal() {
+    fn the_object_and_the_same_as_a_string_are_equal() {
         let object = json!({"policy": "allow_list", "tools": ["Read"]});
         assert_eq!(parsed(object.clone()), Ok(ToolAccess::Allow(vec!["Read".to_owned()])));
         assert_eq!(parsed(json!(object.to_string())), parsed(object));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn t25_a_broken_restriction_never_becomes_inherit() {
+    fn a_broken_restriction_never_becomes_inherit() {
         for broken in [
             json!("allow_list"),
             json!("{\"policy\": \"allow_list\", \"tools\": [\"Re"),

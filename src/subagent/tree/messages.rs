@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn s3_36_a_message_that_came_too_late_to_be_read_is_said_in_the_report() {
+    async fn a_message_that_came_too_late_to_be_read_is_said_in_the_report() {
         assert_eq!(report(true).await, "found");
         assert_eq!(report(false).await, "found\n\n[1 message to it came too late to be read.]");
     }

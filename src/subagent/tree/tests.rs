@@ -90,7 +90,7 @@ impl TreeFixture {
 }
 
 #[tokio::test]
-async fn c7_over_the_limit_foreground_agents_wait_in_order() {
+async fn over_the_limit_foreground_agents_wait_in_order() {
     let fixture = TreeFixture::new(1, 5);
     let (first, second, third) = (fixture.join(), fixture.join(), fixture.join());
     assert!(first.wait_for_slot().await);
@@ -103,7 +103,7 @@ async fn c7_over_the_limit_foreground_agents_wait_in_order() {
 }
 
 #[tokio::test]
-async fn t11_cancelled_while_waiting_never_starts_and_frees_its_place() {
+async fn cancelled_while_waiting_never_starts_and_frees_its_place() {
     let fixture = TreeFixture::new(1, 5);
     let (first, second, third) = (fixture.join(), fixture.join(), fixture.join());
     assert!(first.wait_for_slot().await);
@@ -120,7 +120,7 @@ async fn t11_cancelled_while_waiting_never_starts_and_frees_its_place() {
 }
 
 #[tokio::test]
-async fn s3_22_one_parent_has_its_own_limit() {
+async fn one_parent_has_its_own_limit() {
     let fixture = TreeFixture::new(8, 1);
     let (first, second) = (fixture.join(), fixture.join());
     assert!(first.wait_for_slot().await);
@@ -128,7 +128,7 @@ async fn s3_22_one_parent_has_its_own_limit() {
 }
 
 #[tokio::test]
-async fn s3_21_in_the_background_a_limit_is_an_error_with_its_value_and_count() {
+async fn in_the_background_a_limit_is_an_error_with_its_value_and_count() {
     let fixture = TreeFixture::new(2, 8);
     let handles = [fixture.spawn().unwrap(), fixture.spawn().unwrap()];
     let over = fixture.spawn().unwrap_err();
@@ -147,7 +147,7 @@ async fn s3_21_in_the_background_a_limit_is_an_error_with_its_value_and_count() 
 }
 
 #[tokio::test]
-async fn t18_a_parent_that_waits_lends_its_slot_and_gets_it_back_first() {
+async fn a_parent_that_waits_lends_its_slot_and_gets_it_back_first() {
     let fixture = TreeFixture::new(1, 5);
     let parent = fixture.join();
     assert!(parent.wait_for_slot().await);
@@ -169,7 +169,7 @@ async fn t18_a_parent_that_waits_lends_its_slot_and_gets_it_back_first() {
 }
 
 #[tokio::test]
-async fn t21_a_completion_is_pushed_once_or_handed_over_once() {
+async fn a_completion_is_pushed_once_or_handed_over_once() {
     let fixture = TreeFixture::new(8, 8);
     let (pushed, taken) = (fixture.spawn().unwrap(), fixture.spawn().unwrap());
     let taken_id = taken.id();
@@ -185,7 +185,7 @@ async fn t21_a_completion_is_pushed_once_or_handed_over_once() {
 }
 
 #[tokio::test]
-async fn t22_the_second_cancel_finds_nothing_to_do() {
+async fn the_second_cancel_finds_nothing_to_do() {
     let fixture = TreeFixture::new(8, 8);
     let handle = fixture.spawn().unwrap();
     let id = handle.id();
@@ -198,7 +198,7 @@ async fn t22_the_second_cancel_finds_nothing_to_do() {
 }
 
 #[tokio::test]
-async fn t34_a_completion_between_the_look_and_the_wait_is_not_lost() {
+async fn a_completion_between_the_look_and_the_wait_is_not_lost() {
     let fixture = TreeFixture::new(8, 8);
     let handle = fixture.spawn().unwrap();
     let id = handle.id();
@@ -208,7 +208,7 @@ async fn t34_a_completion_between_the_look_and_the_wait_is_not_lost() {
 }
 
 #[tokio::test]
-async fn t34_a_wait_for_the_next_run_is_not_met_by_the_last_one() {
+async fn a_wait_for_the_next_run_is_not_met_by_the_last_one() {
     let fixture = TreeFixture::new(8, 8);
     let new = fixture.below(&AgentPath::root(), true, false);
     let events = new.events.clone();
@@ -386,7 +386,7 @@ async fn an_agent_that_ends_by_itself_while_it_is_stopped_was_not_cancelled() {
 }
 
 #[tokio::test]
-async fn t12_an_agent_that_is_lost_ends_as_an_internal_failure_and_frees_its_slot() {
+async fn an_agent_that_is_lost_ends_as_an_internal_failure_and_frees_its_slot() {
     let fixture = TreeFixture::new(1, 1);
     let handle = fixture.join();
     let id = handle.id();

@@ -403,7 +403,7 @@ fn names_become_branches() {
 }
 
 #[tokio::test]
-async fn s1_17_relative_paths_are_the_worktrees_and_t24_its_file_tools_stay_in_it() {
+async fn relative_paths_are_the_worktrees_and_its_file_tools_stay_in_it() {
     let place = GitFixture::new();
     let tree = Worktree::create(place.wish("src")).await.unwrap();
     place.write("src/a.txt", "the original\n");

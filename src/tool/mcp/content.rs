@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn s4_23_a_typed_error_is_fatal_and_any_other_is_not() {
+    fn a_typed_error_is_fatal_and_any_other_is_not() {
         let with = |kind: &str, is_error: bool| {
             json!({"isError": is_error, "content": [{"type": "text", "text": "no"}],
                    "structuredContent": {"error": {"kind": kind, "message": "key refused"}}})

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn s1_3_a_tool_is_told_of_as_any_other() {
+    fn a_tool_is_told_of_as_any_other() {
         let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
         let all = listed(&json!([
             {"name": "echo", "description": " Says it.\u{1b}[31m ", "inputSchema": schema,

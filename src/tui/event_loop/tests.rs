@@ -64,7 +64,7 @@ fn connected(commands: mpsc::Sender<Command>, events: EventQueue) -> TuiIo {
 }
 
 #[tokio::test]
-async fn t10_an_error_of_a_closed_terminal_is_a_hangup_and_any_other_is_told() {
+async fn an_error_of_a_closed_terminal_is_a_hangup_and_any_other_is_told() {
     for (errno, hangs_up) in [(nix::errno::Errno::EIO, true), (nix::errno::Errno::EBADF, false)] {
         let (commands, mut sent) = mpsc::channel(8);
         let io = connected(commands, EventQueue::unbounded());

@@ -196,7 +196,7 @@ fn a_row_stands_for_the_same_agent_when_another_starts() {
 }
 
 #[test]
-fn s2_14_a_prompt_that_names_an_unknown_agent_stays_in_the_prompt() {
+fn a_prompt_that_names_an_unknown_agent_stays_in_the_prompt() {
     let mut screen = TestScreen::new();
     defined(&mut screen, &["explore", "plan"]);
     screen.effects.clear();
@@ -214,7 +214,7 @@ fn s2_14_a_prompt_that_names_an_unknown_agent_stays_in_the_prompt() {
 }
 
 #[test]
-fn s2_14_without_known_definitions_the_runtime_judges() {
+fn without_known_definitions_the_runtime_judges() {
     let mut screen = TestScreen::new();
     let at = screen.at;
     screen.send(Msg::Paste { text: "see @agent-x now".to_owned(), at });

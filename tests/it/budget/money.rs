@@ -27,7 +27,7 @@ fn dear_call() -> Reply {
 }
 
 #[tokio::test]
-async fn s4_3_a_child_may_spend_what_its_parent_has_left() {
+async fn a_child_may_spend_what_its_parent_has_left() {
     let scene = scene_with_prices(0.0, 100.0);
     scene.server.when(PARENT).reply(calls([agent("CHILD-A")]).usage(100, 4000));
     scene.server.when("CHILD-A").forever(dear_call());
@@ -41,7 +41,7 @@ async fn s4_3_a_child_may_spend_what_its_parent_has_left() {
 }
 
 #[tokio::test]
-async fn s4_5_a_child_stops_between_two_requests_and_the_first_one_over_is_not_sent() {
+async fn a_child_stops_between_two_requests_and_the_first_one_over_is_not_sent() {
     let scene = scene_with_prices(0.0, 100.0);
     scene.server.when(PARENT).reply(calls([agent("CHILD-A")]).usage(100, 0));
     scene.server.when("CHILD-A").forever(dear_call());
@@ -56,7 +56,7 @@ async fn s4_5_a_child_stops_between_two_requests_and_the_first_one_over_is_not_s
 }
 
 #[tokio::test]
-async fn s4_5_a_session_that_goes_on_counts_what_a_nested_agent_has_spent_once() {
+async fn a_session_that_goes_on_counts_what_a_nested_agent_has_spent_once() {
     let scene = scene_with_prices(0.0, 100.0);
     scene.world.config("[subagents]\nmax_depth = 2\n");
     scene
@@ -85,7 +85,7 @@ fn pieces(count: u64) -> Reply {
 }
 
 #[tokio::test]
-async fn t16_of_five_children_of_030_with_100_left_two_wait_until_the_others_have_settled() {
+async fn of_five_children_of_030_with_100_left_two_wait_until_the_others_have_settled() {
     let scene = scene_with_prices(0.0, 300.0);
     let words = ["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D", "CHILD-E"];
     scene.server.when(PARENT).reply(calls(words.map(agent)).usage(100, 0)).then(text(DONE));
@@ -108,7 +108,7 @@ async fn t16_of_five_children_of_030_with_100_left_two_wait_until_the_others_hav
 }
 
 #[tokio::test]
-async fn t16_children_that_waited_are_told_when_the_money_is_spent() {
+async fn children_that_waited_are_told_when_the_money_is_spent() {
     let scene = scene_with_prices(0.0, 300.0);
     let words = ["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D", "CHILD-E"];
     scene.server.when(PARENT).reply(calls(words.map(agent)).usage(100, 0));
@@ -201,7 +201,7 @@ async fn an_agent_that_waits_for_reserved_money_can_be_stopped_alone() {
 }
 
 #[tokio::test]
-async fn t15_a_stream_is_closed_where_the_money_ends_and_its_text_is_kept() {
+async fn a_stream_is_closed_where_the_money_ends_and_its_text_is_kept() {
     // A tenth of a cent a token, which is four characters: a piece costs a cent.
     let scene = scene_with_prices(0.0, 1000.0);
     let piece = |number: u32| format!("{:-<40}", format!("piece {number:02} "));
@@ -224,7 +224,7 @@ async fn t15_a_stream_is_closed_where_the_money_ends_and_its_text_is_kept() {
 }
 
 #[tokio::test]
-async fn t15_while_there_is_money_a_stream_may_cost_more_than_was_thought() {
+async fn while_there_is_money_a_stream_may_cost_more_than_was_thought() {
     let scene = scene_with_prices(1000.0, 1000.0);
     // A thousand times the input that anybody would have estimated.
     scene.server.when(PARENT).reply(text(DONE).usage(90_000, 10));
@@ -235,7 +235,7 @@ async fn t15_while_there_is_money_a_stream_may_cost_more_than_was_thought() {
 }
 
 #[tokio::test]
-async fn t15_what_a_cut_stream_used_is_estimated_when_its_figures_never_came() {
+async fn what_a_cut_stream_used_is_estimated_when_its_figures_never_came() {
     let scene = Scene::on_chat();
     priced(&scene, 1.0, 1.0);
     scene.server.when(PARENT).reply(text("x".repeat(400)).cut()).then(text(DONE).usage(100, 10));
@@ -248,7 +248,7 @@ async fn t15_what_a_cut_stream_used_is_estimated_when_its_figures_never_came() {
 }
 
 #[tokio::test]
-async fn s1_12_and_t26_the_total_is_the_sum_of_all_requests_and_counts_each_once() {
+async fn the_total_is_the_sum_of_all_requests_and_counts_each_once() {
     let scene = scene_with_prices(1.0, 10.0);
     let parent = calls([agent("CHILD-A"), agent("CHILD-B")]);
     scene.server.when(PARENT).reply(parent.usage(1000, 100)).then(text(DONE).usage(2000, 10));
@@ -274,7 +274,7 @@ async fn s1_12_and_t26_the_total_is_the_sum_of_all_requests_and_counts_each_once
 }
 
 #[tokio::test]
-async fn t17_a_model_without_a_price_is_refused_at_start_when_there_is_a_cap() {
+async fn a_model_without_a_price_is_refused_at_start_when_there_is_a_cap() {
     let scene = Scene::new();
     let args = ["--model", "nobody-knows-1", "--max-budget-usd", "1"];
     let run = scene.run().args(args).finish().await;
@@ -288,7 +288,7 @@ async fn t17_a_model_without_a_price_is_refused_at_start_when_there_is_a_cap() {
 }
 
 #[tokio::test]
-async fn t17_a_child_with_such_a_model_is_refused_and_its_parent_told() {
+async fn a_child_with_such_a_model_is_refused_and_its_parent_told() {
     let scene = scene_with_prices(0.0, 1.0);
     scene.parent_calls([agent_with("CHILD-A", "model", json!("nobody-knows-1"))]);
     let run = run(&scene, "1").await;

@@ -74,7 +74,7 @@ fn seen(running: &Running, scene: &Scene) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn s1_13_a_mixed_batch_never_has_more_than_two_at_work() {
+async fn a_mixed_batch_never_has_more_than_two_at_work() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_concurrent_ops = 2\n");
     let mut held = Held::new(&scene);
@@ -103,7 +103,7 @@ async fn s1_13_a_mixed_batch_never_has_more_than_two_at_work() {
 }
 
 #[tokio::test]
-async fn s3_20_of_forty_mixed_operations_thirty_two_go_on_at_a_time() {
+async fn of_forty_mixed_operations_thirty_two_go_on_at_a_time() {
     let scene = Scene::new();
     let mut held = Held::new(&scene);
     let commands = (0..36).fold(Reply::stream(), |reply, _| reply.tool_use("Bash", held.command()));
@@ -123,7 +123,7 @@ async fn s3_20_of_forty_mixed_operations_thirty_two_go_on_at_a_time() {
 }
 
 #[tokio::test]
-async fn t18_an_agent_that_waits_for_its_child_holds_no_place() {
+async fn an_agent_that_waits_for_its_child_holds_no_place() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_concurrent_ops = 1\n");
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
@@ -135,7 +135,7 @@ async fn t18_an_agent_that_waits_for_its_child_holds_no_place() {
 }
 
 #[tokio::test]
-async fn t9_a_call_that_is_asked_about_holds_no_place() {
+async fn a_call_that_is_asked_about_holds_no_place() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_concurrent_ops = 1\n");
     let batch = tool_use("Bash", bash("touch a.txt")).tool_use("AgentTool", agent("CHILD-A"));

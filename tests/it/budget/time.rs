@@ -11,7 +11,7 @@ use crate::support::script::{text, tool_use};
 const SOON: Duration = Duration::from_secs(10);
 
 #[tokio::test]
-async fn s4_27_a_child_is_stopped_when_its_parents_time_is_over() {
+async fn a_child_is_stopped_when_its_parents_time_is_over() {
     let scene = Scene::new();
     scene.world.config("[budget]\nmax_wall_s = 2\n");
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);

@@ -335,7 +335,7 @@ async fn a_question_in_the_background_is_open_when_mains_turn_is_over() {
 }
 
 #[tokio::test]
-async fn s2_16_an_agent_call_that_is_not_allowed_falls_through_to_the_permission_prompt() {
+async fn an_agent_call_that_is_not_allowed_falls_through_to_the_permission_prompt() {
     for (behavior, children) in [("deny", 0), ("allow", 1)] {
         let scene = Scene::new();
         scene.world.config("[permissions]\nask = [\"AgentTool\"]\n");

@@ -181,7 +181,7 @@ async fn servers_to_start_can_come_with_the_handshake() {
 }
 
 #[tokio::test]
-async fn s2_16_a_permission_prompt_tool_receives_the_question_and_decides() {
+async fn a_permission_prompt_tool_receives_the_question_and_decides() {
     let scene = Scene::new();
     let touch = |file: &str| tool_use("Bash", bash(&format!("touch {file}")));
     scene.server.when("HELLO-1").reply(touch("a.txt")).then(touch("b.txt")).then(touch("c.txt"));

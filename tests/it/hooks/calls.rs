@@ -294,7 +294,7 @@ async fn a_hook_is_told_of_a_sub_agent_in_the_fields_that_scripts_know_and_may_c
 }
 
 #[tokio::test]
-async fn s0_24_hooks_apply_to_the_childs_calls_as_to_the_parents() {
+async fn hooks_apply_to_the_childs_calls_as_to_the_parents() {
     let scene = Scene::new();
     let log = "cat >>told";
     let guard = "grep -q forbidden && { echo 'never that' >&2; exit 2; }; exit 0";

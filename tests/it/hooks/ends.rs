@@ -33,7 +33,7 @@ fn sorted(scene: &Scene) -> Vec<String> {
 const BOTH: [&str; 3] = ["Stop false", "SubagentStart", "SubagentStop false"];
 
 #[tokio::test]
-async fn t35_a_success_is_told_once_for_main_and_for_its_child() {
+async fn a_success_is_told_once_for_main_and_for_its_child() {
     let scene = Scene::new();
     with_log(&scene);
     scene.parent_calls([agent("CHILD-A")]);
@@ -44,7 +44,7 @@ async fn t35_a_success_is_told_once_for_main_and_for_its_child() {
 }
 
 #[tokio::test]
-async fn t35_a_failure_is_told_once() {
+async fn a_failure_is_told_once() {
     let scene = Scene::new();
     with_log(&scene);
     scene.parent_calls([agent("CHILD-A")]);
@@ -59,7 +59,7 @@ async fn t35_a_failure_is_told_once() {
 }
 
 #[tokio::test]
-async fn t35_a_turn_limit_is_told_once() {
+async fn a_turn_limit_is_told_once() {
     let scene = Scene::new();
     with_log(&scene);
     scene.server.when(PARENT).forever(tool_use("Bash", bash("true")));
@@ -78,7 +78,7 @@ async fn at_work(scene: &Scene) -> Running {
 }
 
 #[tokio::test]
-async fn t35_a_cancel_is_told_once_and_cannot_be_blocked() {
+async fn a_cancel_is_told_once_and_cannot_be_blocked() {
     for signal in [Signal::SIGINT, Signal::SIGTERM] {
         let scene = Scene::new();
         let run = at_work(&scene).await;
@@ -105,7 +105,7 @@ fn faults() -> [Value; 2] {
 }
 
 #[tokio::test]
-async fn t35_a_panic_of_a_child_is_told_once() {
+async fn a_panic_of_a_child_is_told_once() {
     for input in faults() {
         let mut scene = Scene::new();
         scene.world.env("CALIBAN_FAULT", "panic");
@@ -118,7 +118,7 @@ async fn t35_a_panic_of_a_child_is_told_once() {
 }
 
 #[tokio::test]
-async fn t35_a_panic_of_main_is_told_once() {
+async fn a_panic_of_main_is_told_once() {
     for input in faults() {
         let mut scene = Scene::new();
         scene.world.env("CALIBAN_FAULT", "panic");
@@ -130,7 +130,7 @@ async fn t35_a_panic_of_main_is_told_once() {
 }
 
 #[tokio::test]
-async fn t35_a_child_that_never_began_has_no_end() {
+async fn a_child_that_never_began_has_no_end() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_concurrent_agents = 1\n");
     with_log(&scene);

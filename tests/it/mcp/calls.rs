@@ -36,7 +36,7 @@ async fn a_servers_tool_is_called_and_its_text_is_the_result() {
 }
 
 #[tokio::test]
-async fn s1_3_a_servers_tool_has_the_shape_of_every_tool_and_s1_4_says_nothing_of_its_origin() {
+async fn a_servers_tool_has_the_shape_of_every_tool_and_says_nothing_of_its_origin() {
     let schema =
         json!({"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]});
     let list = json!([{
@@ -182,7 +182,7 @@ async fn a_hint_that_a_tool_only_reads_widens_no_right() {
 }
 
 #[tokio::test]
-async fn s4_23_a_tool_that_reports_a_fatal_error_stops_the_run() {
+async fn a_tool_that_reports_a_fatal_error_stops_the_run() {
     for (kind, code) in [("autonomy", 4), ("auth", 3)] {
         let answer = json!({
             "isError": true, "content": [{"type": "text", "text": "stop"}],
@@ -203,7 +203,7 @@ async fn s4_23_a_tool_that_reports_a_fatal_error_stops_the_run() {
 }
 
 #[tokio::test]
-async fn s4_23_where_violations_are_reported_the_model_is_told() {
+async fn where_violations_are_reported_the_model_is_told() {
     let answer = json!({
         "isError": true, "content": [{"type": "text", "text": "TOLD-77"}],
         "structuredContent": {"error": {"kind": "autonomy", "message": "too deep"}},

@@ -95,7 +95,7 @@ fn stored(scene: &Scene) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn s1_2_the_agent_tool_and_a_server_s_tool_make_the_same_run() {
+async fn the_agent_tool_and_a_server_s_tool_make_the_same_run() {
     let with_agents = Scene::new();
     for word in ["CHILD-A", "CHILD-B"] {
         with_agents.server.when(word).reply(text(format!("{word} look around")));
@@ -130,7 +130,7 @@ async fn s1_2_the_agent_tool_and_a_server_s_tool_make_the_same_run() {
 }
 
 #[tokio::test]
-async fn s1_13_a_batch_of_shell_server_and_agent_calls_never_has_more_than_two_at_work() {
+async fn a_batch_of_shell_server_and_agent_calls_never_has_more_than_two_at_work() {
     let scene = Scene::new();
     let gate = scene.world.project_dir().join("gate");
     nix::unistd::mkfifo(&gate, nix::sys::stat::Mode::S_IRWXU).unwrap();
@@ -173,7 +173,7 @@ async fn s1_13_a_batch_of_shell_server_and_agent_calls_never_has_more_than_two_a
 }
 
 #[tokio::test]
-async fn s1_11_one_limit_stops_a_command_a_servers_call_and_an_agent_alike() {
+async fn one_limit_stops_a_command_a_servers_call_and_an_agent_alike() {
     let scene = Scene::new();
     let stub = server(&scene, "stub", &[("STUB_TOOLS", &tools(&["never"]))]);
     scene.world.config(&format!("{stub}[budget]\nmax_call_s = 1\n"));
@@ -199,7 +199,7 @@ async fn s1_11_one_limit_stops_a_command_a_servers_call_and_an_agent_alike() {
 }
 
 #[tokio::test]
-async fn s1_14_a_servers_call_is_logged_as_every_call() {
+async fn a_servers_call_is_logged_as_every_call() {
     let scene = Scene::new();
     scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &tools(&["echo", "fail"]))]));
     let batch = tool_use("mcp__stub__echo", json!({"text": "x"}))
@@ -241,7 +241,7 @@ async fn three_agents(shared: bool) -> Scene {
 }
 
 #[tokio::test]
-async fn s1_15_shared_servers_and_separate_ones_make_the_same_requests_and_sessions() {
+async fn shared_servers_and_separate_ones_make_the_same_requests_and_sessions() {
     let (pooled, apart) = (three_agents(true).await, three_agents(false).await);
     assert_eq!(count(&pooled, "stub", "started"), 1);
     assert_eq!(count(&apart, "stub", "started"), 3);
@@ -269,7 +269,7 @@ async fn s1_15_shared_servers_and_separate_ones_make_the_same_requests_and_sessi
 }
 
 #[tokio::test]
-async fn s1_21_agents_with_other_variables_never_share_a_process() {
+async fn agents_with_other_variables_never_share_a_process() {
     let scene = Scene::new();
     scene.world.config(&server(&scene, "stub", &[("STUB_TOOLS", &tools(&["own"]))]));
     for (name, own) in [("blue", "blue"), ("azure", "blue"), ("red", "red")] {

@@ -21,7 +21,7 @@ async fn ctrl_b_with_a_draft_moves_the_cursor_left() {
 }
 
 #[tokio::test]
-async fn s3_6_ctrl_b_moves_a_running_agent_to_the_background_and_its_result_comes_by_itself() {
+async fn ctrl_b_moves_a_running_agent_to_the_background_and_its_result_comes_by_itself() {
     let scene = Scene::new();
     let first = calls([agent("CHILD-A")]);
     scene.server.when(PARENT).reply(first).then(text(DONE)).then(text("HEARD-77"));
@@ -123,7 +123,7 @@ async fn the_list_of_agents_has_definitions_and_enter_mentions_one() {
 }
 
 #[tokio::test]
-async fn s2_14_an_unknown_agent_is_named_and_the_text_stays() {
+async fn an_unknown_agent_is_named_and_the_text_stays() {
     let scene = Scene::new();
     let screen = Screen::start(&scene.world, NOTHING, 80, 24);
     screen.wait_for("? keys");

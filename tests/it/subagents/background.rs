@@ -58,7 +58,7 @@ fn newest(request: &Recorded) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn t21_two_that_end_at_once_are_delivered_once_each() {
+async fn two_that_end_at_once_are_delivered_once_each() {
     let scene = scene();
     scene.server.when(PARENT).reply(spawns(["CHILD-A", "CHILD-B"])).forever(text(DONE));
     scene.server.when("CHILD-A").reply(text("REPORT-A").before_headers("both"));
@@ -74,7 +74,7 @@ async fn t21_two_that_end_at_once_are_delivered_once_each() {
 }
 
 #[tokio::test]
-async fn t21_one_that_ends_while_its_parent_streams_waits_for_the_end_of_the_stream() {
+async fn one_that_ends_while_its_parent_streams_waits_for_the_end_of_the_stream() {
     let scene = scene();
     let streaming = text("mid-77").gate("held");
     scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(streaming).then(text(DONE));
@@ -94,7 +94,7 @@ async fn t21_one_that_ends_while_its_parent_streams_waits_for_the_end_of_the_str
 }
 
 #[tokio::test]
-async fn t21_one_that_ends_during_a_tool_call_comes_behind_its_result() {
+async fn one_that_ends_during_a_tool_call_comes_behind_its_result() {
     let scene = scene();
     let wait = "until [ -e go ]; do sleep 0.01; done; echo TOOL-77";
     let main = scene.server.when(PARENT).reply(spawns(["CHILD-A"]));
@@ -116,7 +116,7 @@ async fn t21_one_that_ends_during_a_tool_call_comes_behind_its_result() {
 }
 
 #[tokio::test]
-async fn t21_an_idle_parent_wakes() {
+async fn an_idle_parent_wakes() {
     let scene = scene();
     scene.world.models(SMALL);
     let main = scene.server.when(PARENT).reply(spawns(["CHILD-A"]));
@@ -134,7 +134,7 @@ async fn t21_an_idle_parent_wakes() {
 }
 
 #[tokio::test]
-async fn t21_one_that_ends_during_a_compaction_is_delivered_behind_the_summary() {
+async fn one_that_ends_during_a_compaction_is_delivered_behind_the_summary() {
     let scene = scene();
     scene.world.models(SMALL);
     let main = scene.server.when(PARENT).reply(spawns(["CHILD-A"]));
@@ -160,7 +160,7 @@ async fn t21_one_that_ends_during_a_compaction_is_delivered_behind_the_summary()
 }
 
 #[tokio::test]
-async fn t21_at_the_end_a_headless_run_waits_for_what_works_in_the_background() {
+async fn at_the_end_a_headless_run_waits_for_what_works_in_the_background() {
     let scene = scene();
     scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(text("FIRST-77")).then(text(DONE));
     scene.server.when("CHILD-A").reply(text("REPORT-A").before_headers("held"));
@@ -175,7 +175,7 @@ async fn t21_at_the_end_a_headless_run_waits_for_what_works_in_the_background() 
 }
 
 #[tokio::test]
-async fn t6_c20_a_rejected_key_in_the_background_ends_the_parent_after_its_stream() {
+async fn a_rejected_key_in_the_background_ends_the_parent_after_its_stream() {
     let scene = scene();
     let streaming = text("mid-77").gate("held");
     scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(streaming).then(text(DONE));

@@ -18,7 +18,7 @@ async fn one_child() -> (Scene, Recorded) {
 }
 
 #[tokio::test]
-async fn s2_19_the_prompt_is_the_only_content_that_goes_in() {
+async fn the_prompt_is_the_only_content_that_goes_in() {
     let (scene, child) = one_child().await;
     assert_eq!(child.messages().len(), 1);
     assert_eq!(child.first_user_text(), "CHILD-A look around");
@@ -26,7 +26,7 @@ async fn s2_19_the_prompt_is_the_only_content_that_goes_in() {
 }
 
 #[tokio::test]
-async fn s2_20_the_child_gets_the_project_memory() {
+async fn the_child_gets_the_project_memory() {
     let scene = Scene::new();
     scene.world.write("AGENTS.md", "Always say CANARY-77.\n");
     scene.parent_calls([agent("CHILD-A")]);
@@ -38,7 +38,7 @@ async fn s2_20_the_child_gets_the_project_memory() {
 }
 
 #[tokio::test]
-async fn s2_21_the_child_gets_its_own_tool_definitions() {
+async fn the_child_gets_its_own_tool_definitions() {
     let (scene, child) = one_child().await;
     let parent = scene.server.requests_of(PARENT).remove(0);
     assert!(child.tool_names().contains(&"Read"));
@@ -54,7 +54,7 @@ async fn s2_21_the_child_gets_its_own_tool_definitions() {
 }
 
 #[tokio::test]
-async fn s2_22_and_s2_23_nothing_of_the_parents_conversation_or_system_prompt_goes_in() {
+async fn nothing_of_the_parents_conversation_or_system_prompt_goes_in() {
     let scene = Scene::new();
     scene
         .server
@@ -75,7 +75,7 @@ async fn s2_22_and_s2_23_nothing_of_the_parents_conversation_or_system_prompt_go
 }
 
 #[tokio::test]
-async fn s2_25_what_the_parent_was_granted_is_asked_again_for_the_child() {
+async fn what_the_parent_was_granted_is_asked_again_for_the_child() {
     let scene = Scene::new();
     scene
         .server
@@ -104,14 +104,14 @@ async fn s2_25_what_the_parent_was_granted_is_asked_again_for_the_child() {
 }
 
 #[tokio::test]
-async fn s2_26_the_parent_receives_the_childs_final_message() {
+async fn the_parent_receives_the_childs_final_message() {
     let (scene, _) = one_child().await;
     assert_eq!(after_calls(&scene).tool_result().text, "ok");
     scene.server.finish();
 }
 
 #[tokio::test]
-async fn s2_28_every_frame_of_a_child_names_the_call_that_started_it() {
+async fn every_frame_of_a_child_names_the_call_that_started_it() {
     let scene = Scene::new();
     scene.parent_calls(["CHILD-A", "CHILD-B"].map(agent));
     for (word, said) in [("CHILD-A", "from the first"), ("CHILD-B", "from the second")] {
@@ -141,7 +141,7 @@ async fn s2_28_every_frame_of_a_child_names_the_call_that_started_it() {
 }
 
 #[tokio::test]
-async fn s2_29_the_childs_transcript_is_a_file_of_its_own_with_the_call_beside_it() {
+async fn the_childs_transcript_is_a_file_of_its_own_with_the_call_beside_it() {
     let (scene, _) = one_child().await;
     let transcripts = scene.world.child_transcripts();
     assert_eq!(transcripts.len(), 1);
@@ -154,14 +154,14 @@ async fn s2_29_the_childs_transcript_is_a_file_of_its_own_with_the_call_beside_i
 }
 
 #[tokio::test]
-async fn s2_31_delegation_is_one_level_deep_by_default() {
+async fn delegation_is_one_level_deep_by_default() {
     let (scene, child) = one_child().await;
     assert!(child.tool_names().iter().all(|name| !AGENT_TOOLS.contains(name)));
     scene.server.finish();
 }
 
 #[tokio::test]
-async fn s2_28_frames_of_a_grandchild_name_the_call_that_started_it_and_not_its_parents() {
+async fn frames_of_a_grandchild_name_the_call_that_started_it_and_not_its_parents() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_depth = 2\n");
     scene.parent_calls([agent("CHILD-A")]);

@@ -104,7 +104,7 @@ async fn while_a_child_is_at_work(config: &str, call: Reply) -> (Scene, Finished
 }
 
 #[tokio::test]
-async fn s1_20_sending_to_a_running_child_is_a_tool_call_with_a_normal_result() {
+async fn sending_to_a_running_child_is_a_tool_call_with_a_normal_result() {
     let (scene, run) = to_a_running_child().await;
     let requests = scene.server.requests_of(PARENT);
     let id = started(&requests[1])["agent_id"].clone();
@@ -121,7 +121,7 @@ async fn s1_20_sending_to_a_running_child_is_a_tool_call_with_a_normal_result() 
 }
 
 #[tokio::test]
-async fn s3_38_messages_open_no_socket() {
+async fn messages_open_no_socket() {
     let (with, _, sockets) = while_a_child_is_at_work(COMMS, send_first("LOOK-2")).await;
     let look = about_first("agent_status", json!({}));
     let (without, _, before) = while_a_child_is_at_work(LIFECYCLE, look).await;
@@ -135,7 +135,7 @@ async fn s3_38_messages_open_no_socket() {
 }
 
 #[tokio::test]
-async fn s3_28_without_comms_there_is_nothing_of_messages() {
+async fn without_comms_there_is_nothing_of_messages() {
     let scene = Scene::new();
     scene.world.config(LIFECYCLE);
     let host = json!({ "prompt": "CHILD-B look", "host_mode": true });
@@ -155,7 +155,7 @@ async fn s3_28_without_comms_there_is_nothing_of_messages() {
 }
 
 #[tokio::test]
-async fn s3_35_a_child_is_told_how_to_reach_its_parent_and_reaches_it() {
+async fn a_child_is_told_how_to_reach_its_parent_and_reaches_it() {
     let scene = scene();
     scene.world.agent("scout", "---\nname: scout\ndescription: d\ntools: Read\n---\nScout.\n");
     let call = json!({ "prompt": "CHILD-A look", "agent": "scout" });
@@ -183,7 +183,7 @@ async fn s3_35_a_child_is_told_how_to_reach_its_parent_and_reaches_it() {
 }
 
 #[tokio::test]
-async fn s3_35_a_definition_can_refuse_the_message_tool() {
+async fn a_definition_can_refuse_the_message_tool() {
     let scene = scene();
     let scout = "---\nname: scout\ndescription: d\ndisallowedTools: agent_send\n---\nScout.\n";
     scene.world.agent("scout", scout);
@@ -197,7 +197,7 @@ async fn s3_35_a_definition_can_refuse_the_message_tool() {
 }
 
 #[tokio::test]
-async fn s3_36_a_sibling_and_a_grandchild_are_strangers() {
+async fn a_sibling_and_a_grandchild_are_strangers() {
     let scene = Scene::new();
     scene.world.config(&format!("{COMMS}max_depth = 2\nallow_nested_spawn = true\n"));
     let ids = [(); 2].map(|()| Arc::new(Mutex::new(String::new())));
@@ -245,7 +245,7 @@ async fn s3_36_a_sibling_and_a_grandchild_are_strangers() {
 }
 
 #[tokio::test]
-async fn s3_36_nobody_to_read_it_or_nothing_to_read_is_an_error() {
+async fn nobody_to_read_it_or_nothing_to_read_is_an_error() {
     let scene = scene();
     scene
         .server
@@ -270,7 +270,7 @@ async fn s3_36_nobody_to_read_it_or_nothing_to_read_is_an_error() {
 }
 
 #[tokio::test]
-async fn s3_37_the_answer_of_a_spawn_says_how_to_send_only_with_comms() {
+async fn the_answer_of_a_spawn_says_how_to_send_only_with_comms() {
     for (config, field) in [(COMMS, json!("agent_send")), (LIFECYCLE, Value::Null)] {
         let scene = Scene::new();
         scene.world.config(config);
@@ -285,7 +285,7 @@ async fn s3_37_the_answer_of_a_spawn_says_how_to_send_only_with_comms() {
 }
 
 #[tokio::test]
-async fn s4_30_messages_change_nothing_of_the_delegation_tools() {
+async fn messages_change_nothing_of_the_delegation_tools() {
     let faces = "faces = [\"agent\", \"delegate\"]\n";
     let tools = async |comms: &str| {
         let scene = Scene::new();
@@ -302,7 +302,7 @@ async fn s4_30_messages_change_nothing_of_the_delegation_tools() {
 }
 
 #[tokio::test]
-async fn s3_35_a_message_wakes_main_when_it_is_idle() {
+async fn a_message_wakes_main_when_it_is_idle() {
     let scene = scene();
     scene.server.when(PARENT).reply(spawn("CHILD-A")).then(text("I am idle now."));
     scene.server.when(PARENT).reply(text("I was woken.")).forever(text("and again"));
@@ -323,7 +323,7 @@ async fn s3_35_a_message_wakes_main_when_it_is_idle() {
 }
 
 #[tokio::test]
-async fn s1_20_a_foreground_child_can_send_too_and_its_parent_reads_it_with_the_result() {
+async fn a_foreground_child_can_send_too_and_its_parent_reads_it_with_the_result() {
     let scene = scene();
     scene.server.when(PARENT).reply(calls([agent("CHILD-A")])).then(text(DONE));
     scene.server.when("CHILD-A").reply(send("parent", "HELLO-UP")).then(text("the report"));
@@ -335,7 +335,7 @@ async fn s1_20_a_foreground_child_can_send_too_and_its_parent_reads_it_with_the_
 }
 
 #[tokio::test]
-async fn c18_the_persons_message_reaches_the_focused_agent_without_comms_and_nobody_else() {
+async fn the_persons_message_reaches_the_focused_agent_without_comms_and_nobody_else() {
     let scene = Scene::new();
     scene.parent_calls(["CHILD-A", "CHILD-B"].map(agent));
     for word in ["CHILD-A", "CHILD-B"] {

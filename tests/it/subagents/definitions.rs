@@ -58,7 +58,7 @@ async fn plain_run(scene: &Scene) -> Finished {
 }
 
 #[tokio::test]
-async fn s2_4_definitions_of_the_command_line_are_listed_and_called() {
+async fn definitions_of_the_command_line_are_listed_and_called() {
     let scene = Scene::new();
     let json = flag("db-scout", &json!({ "tools": ["Read", "Grep"] }));
     let child = child_of(&scene, "db-scout", &["--agents", &json]).await;
@@ -69,7 +69,7 @@ async fn s2_4_definitions_of_the_command_line_are_listed_and_called() {
 }
 
 #[tokio::test]
-async fn s2_4_the_first_frame_and_the_command_list_them() {
+async fn the_first_frame_and_the_command_list_them() {
     let scene = Scene::new();
     let json = flag("db-scout", &json!({}));
     scene.server.when(PARENT).reply(text(DONE));
@@ -85,7 +85,7 @@ async fn s2_4_the_first_frame_and_the_command_list_them() {
 }
 
 #[tokio::test]
-async fn s2_4_the_screen_takes_them_too() {
+async fn the_screen_takes_them_too() {
     let scene = Scene::new();
     let json = flag("db-scout", &json!({}));
     scene.server.when(PARENT).reply(text(DONE));
@@ -98,7 +98,7 @@ async fn s2_4_the_screen_takes_them_too() {
 }
 
 #[tokio::test]
-async fn s2_4_a_mistake_names_agent_and_key_and_nothing_is_sent() {
+async fn a_mistake_names_agent_and_key_and_nothing_is_sent() {
     let scene = Scene::new();
     let cases = [
         (flag("scout", &json!({ "maxTurns": 0 })), "--agents: scout: `maxTurns` must be"),
@@ -117,7 +117,7 @@ async fn s2_4_a_mistake_names_agent_and_key_and_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn s2_5_files_of_each_place_are_listed_and_a_bad_one_is_skipped_with_the_reason() {
+async fn files_of_each_place_are_listed_and_a_bad_one_is_skipped_with_the_reason() {
     let scene = Scene::new();
     scene.world.write(".caliban/agents/one.md", &file("one", ""));
     scene.world.write(".claude/agents/two.md", &file("two", ""));
@@ -135,7 +135,7 @@ async fn s2_5_files_of_each_place_are_listed_and_a_bad_one_is_skipped_with_the_r
 }
 
 #[tokio::test]
-async fn s2_5_of_one_name_the_highest_source_counts() {
+async fn of_one_name_the_highest_source_counts() {
     let scene = Scene::new();
     let from = |place: &str| file("plan", "").replace("You are plan.", &format!("From {place}."));
     let shown = async |args: &[&str]| {
@@ -161,7 +161,7 @@ async fn s2_5_of_one_name_the_highest_source_counts() {
 }
 
 #[tokio::test]
-async fn s2_6_general_purpose_works_with_nothing_defined() {
+async fn general_purpose_works_with_nothing_defined() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(text("found it"));
@@ -173,7 +173,7 @@ async fn s2_6_general_purpose_works_with_nothing_defined() {
 }
 
 #[tokio::test]
-async fn s2_7_without_a_description_it_is_refused_by_file_and_key() {
+async fn without_a_description_it_is_refused_by_file_and_key() {
     let scene = Scene::new();
     scene.world.write(".caliban/agents/scout.md", "---\nname: scout\nmodel: haiku\n---\nx\n");
     let said = check(&scene, 1).await;
@@ -187,7 +187,7 @@ async fn s2_7_without_a_description_it_is_refused_by_file_and_key() {
 }
 
 #[tokio::test]
-async fn s2_8_the_body_becomes_the_system_prompt_and_must_be_there() {
+async fn the_body_becomes_the_system_prompt_and_must_be_there() {
     let scene = Scene::new();
     scene.world.write(".caliban/agents/empty.md", "---\ndescription: Finds.\n---\n\n");
     scene.world.agent("scout", &file("scout", ""));
@@ -200,7 +200,7 @@ async fn s2_8_the_body_becomes_the_system_prompt_and_must_be_there() {
 }
 
 #[tokio::test]
-async fn s2_9_without_tools_it_gets_all_but_the_agent_tool() {
+async fn without_tools_it_gets_all_but_the_agent_tool() {
     let scene = Scene::new();
     scene.world.agent("all", &file("all", ""));
     let all = child_of(&scene, "all", &[]).await;
@@ -234,7 +234,7 @@ async fn what_a_definition_keeps_an_agent_from_reading_is_hidden_from_its_search
 }
 
 #[tokio::test]
-async fn s2_10_the_model_is_an_alias_inherited_or_a_full_name() {
+async fn the_model_is_an_alias_inherited_or_a_full_name() {
     for (model, expected) in [
         ("model: haiku\n", "claude-haiku-5-5"),
         ("model: inherit\n", "claude-sonnet-5"),
@@ -251,7 +251,7 @@ async fn s2_10_the_model_is_an_alias_inherited_or_a_full_name() {
 }
 
 #[tokio::test]
-async fn s2_11_max_turns_is_the_childs_own_and_the_smaller_one_counts() {
+async fn max_turns_is_the_childs_own_and_the_smaller_one_counts() {
     let more = "maxTurns: 5\nbudget:\n  max_turns: 2\n";
     for (more, turns) in [("maxTurns: 3\n", 3), (more, 2), ("maxTurns: 99\n", 20)] {
         let scene = Scene::new();
@@ -273,7 +273,7 @@ async fn s2_11_max_turns_is_the_childs_own_and_the_smaller_one_counts() {
 }
 
 #[tokio::test]
-async fn s2_12_the_model_sees_each_name_with_its_description() {
+async fn the_model_sees_each_name_with_its_description() {
     let scene = Scene::new();
     scene.world.agent("scout", &file("scout", ""));
     scene.world.write(".claude/agents/second.md", &file("second_one", ""));
@@ -287,7 +287,7 @@ async fn s2_12_the_model_sees_each_name_with_its_description() {
 }
 
 #[tokio::test]
-async fn s2_13_a_vague_description_is_flagged_but_counts() {
+async fn a_vague_description_is_flagged_but_counts() {
     let scene = Scene::new();
     let vague = file("vague", "").replace(DESCRIPTION, "A general helper agent that does stuff.");
     scene.world.agent("vague", &vague);
@@ -304,7 +304,7 @@ async fn s2_13_a_vague_description_is_flagged_but_counts() {
 }
 
 #[tokio::test]
-async fn s2_24_skills_are_refused_in_our_files_and_passed_over_in_those_of_others() {
+async fn skills_are_refused_in_our_files_and_passed_over_in_those_of_others() {
     let scene = Scene::new();
     scene.world.write(".caliban/agents/own.md", &file("own", "skills: [deploy]\n"));
     let others = "skills: [deploy]\nhooks:\n  TaskCreated: []\neffort: high\nmemory: user\n";
@@ -326,7 +326,7 @@ async fn s2_24_skills_are_refused_in_our_files_and_passed_over_in_those_of_other
 }
 
 #[tokio::test]
-async fn s2_32_listing_the_agent_tool_lifts_nothing_and_check_says_so() {
+async fn listing_the_agent_tool_lifts_nothing_and_check_says_so() {
     let scene = Scene::new();
     scene.world.agent("boss", &file("boss", "tools: Read, Task\n"));
     assert_eq!(child_of(&scene, "boss", &[]).await.tool_names(), ["Read"]);
@@ -336,7 +336,7 @@ async fn s2_32_listing_the_agent_tool_lifts_nothing_and_check_says_so() {
 }
 
 #[tokio::test]
-async fn s4_29_two_names_that_make_one_tool_do_not_both_count() {
+async fn two_names_that_make_one_tool_do_not_both_count() {
     let scene = Scene::new();
     scene.world.write(".caliban/agents/a.md", &file("db-scout", ""));
     scene.world.write(".caliban/agents/b.md", &file("db_scout", ""));
@@ -353,7 +353,7 @@ async fn s4_29_two_names_that_make_one_tool_do_not_both_count() {
 }
 
 #[tokio::test]
-async fn t28_names_of_tools_and_names_that_are_too_long_are_refused() {
+async fn names_of_tools_and_names_that_are_too_long_are_refused() {
     let scene = Scene::new();
     let long = "a".repeat(53);
     for name in ["read", "bash", "agenttool", "task", "agent", "agent_list", &long] {
@@ -370,7 +370,7 @@ async fn t28_names_of_tools_and_names_that_are_too_long_are_refused() {
 }
 
 #[tokio::test]
-async fn t29_marks_line_ends_loops_and_doubles_do_no_harm() {
+async fn marks_line_ends_loops_and_doubles_do_no_harm() {
     let scene = Scene::new();
     let windows = format!("\u{feff}{}", file("scout", "tools: Read\n").replace('\n', "\r\n"));
     scene.world.agent("scout", &windows);
@@ -395,7 +395,7 @@ async fn t29_marks_line_ends_loops_and_doubles_do_no_harm() {
 }
 
 #[tokio::test]
-async fn t29_an_edit_during_a_call_changes_nothing_of_that_call() {
+async fn an_edit_during_a_call_changes_nothing_of_that_call() {
     let scene = Scene::new();
     scene.world.agent("scout", &file("scout", ""));
     scene.parent_calls([of("CHILD-A", "scout")]);

@@ -30,7 +30,7 @@ fn after_call(scene: &Scene) -> Recorded {
 }
 
 #[tokio::test]
-async fn s4_2_and_c24_one_tool_per_agent_with_the_description_that_both_faces_share() {
+async fn one_tool_per_agent_with_the_description_that_both_faces_share() {
     let scene = scene(1);
     scene.server.when(PARENT).reply(text(DONE));
     let run = scene.go().await;
@@ -62,7 +62,7 @@ async fn s4_2_and_c24_one_tool_per_agent_with_the_description_that_both_faces_sh
 }
 
 #[tokio::test]
-async fn s4_1_s4_25_and_s4_31_the_report_is_the_result_and_is_structured() {
+async fn the_report_is_the_result_and_is_structured() {
     let scene = scene(1);
     scene.server.when(PARENT).reply(delegate("CHILD-A")).then(text(DONE));
     let work = tool_use("Bash", bash("true")).usage(1000, 20);
@@ -92,7 +92,7 @@ async fn s4_1_s4_25_and_s4_31_the_report_is_the_result_and_is_structured() {
 }
 
 #[tokio::test]
-async fn s4_1_an_unknown_price_is_not_told_as_zero() {
+async fn an_unknown_price_is_not_told_as_zero() {
     let scene = scene(1);
     scene.server.when(PARENT).reply(delegate("CHILD-A")).then(text(DONE));
     scene.server.when("CHILD-A").reply(text("from A"));
@@ -103,7 +103,7 @@ async fn s4_1_an_unknown_price_is_not_told_as_zero() {
 }
 
 #[tokio::test]
-async fn s4_21_a_partial_end_is_an_error_that_says_which_and_keeps_the_text() {
+async fn a_partial_end_is_an_error_that_says_which_and_keeps_the_text() {
     let scene = scene(1);
     scene.world.agent("finder", &FINDER.replace("\n---\nFind", "\nmaxTurns: 2\n---\nFind"));
     scene.server.when(PARENT).reply(delegate("CHILD-A")).then(text(DONE));
@@ -122,7 +122,7 @@ async fn s4_21_a_partial_end_is_an_error_that_says_which_and_keeps_the_text() {
 }
 
 #[tokio::test]
-async fn c4_a_definition_for_the_background_is_not_waited_for() {
+async fn a_definition_for_the_background_is_not_waited_for() {
     let scene = scene(1);
     scene.world.agent("finder", &FINDER.replace("\n---\nFind", "\nbackground: true\n---\nFind"));
     let script = scene.server.when(PARENT).reply(delegate("CHILD-A")).then(text("meanwhile"));
@@ -153,7 +153,7 @@ fn depths(records: &[Value]) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn s4_8_a_chain_of_three_counts_its_depth_in_log_and_transcripts() {
+async fn a_chain_of_three_counts_its_depth_in_log_and_transcripts() {
     let scene = scene(3);
     scene.server.when(PARENT).reply(delegate("CHILD-A")).then(text(DONE));
     scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")])).then(text("from A"));
@@ -197,7 +197,7 @@ fn ways() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn s4_10_to_s4_12_and_t20_a_call_at_the_limit_is_a_violation_whatever_it_is_called() {
+async fn a_call_at_the_limit_is_a_violation_whatever_it_is_called() {
     for (name, input) in ways() {
         let scene = scene(2);
         // The depth counts along the chain, through whichever tool it goes.
@@ -236,7 +236,7 @@ fn assert_violation(run: &Finished, depth: u32, limit: u32) {
 }
 
 #[tokio::test]
-async fn s4_12_the_operator_sees_a_call_beyond_the_depth_limit() {
+async fn the_operator_sees_a_call_beyond_the_depth_limit() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")]));
@@ -252,7 +252,7 @@ async fn s4_12_the_operator_sees_a_call_beyond_the_depth_limit() {
 }
 
 #[tokio::test]
-async fn c8_a_reported_violation_is_a_soft_error_and_the_run_goes_on() {
+async fn a_reported_violation_is_a_soft_error_and_the_run_goes_on() {
     let scene = Scene::new();
     scene.world.config("[subagents]\non_autonomy_violation = \"report\"\n");
     scene.parent_calls([agent("CHILD-A")]);
@@ -267,7 +267,7 @@ async fn c8_a_reported_violation_is_a_soft_error_and_the_run_goes_on() {
 }
 
 #[tokio::test]
-async fn s3_24_without_nesting_a_grandchild_is_refused_with_depth_left() {
+async fn without_nesting_a_grandchild_is_refused_with_depth_left() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_depth = 3\nallow_nested_spawn = false\n");
     scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
@@ -282,7 +282,7 @@ async fn s3_24_without_nesting_a_grandchild_is_refused_with_depth_left() {
 }
 
 #[tokio::test]
-async fn s3_19_a_chain_goes_as_deep_as_the_limit_and_no_deeper() {
+async fn a_chain_goes_as_deep_as_the_limit_and_no_deeper() {
     let scene = scene(3);
     scene.server.when(PARENT).reply(calls([agent("CHILD-A")])).then(text(DONE));
     scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")])).then(text("from A"));
@@ -299,7 +299,7 @@ async fn s3_19_a_chain_goes_as_deep_as_the_limit_and_no_deeper() {
 }
 
 #[tokio::test]
-async fn s0_15_what_an_agent_was_not_given_it_cannot_hand_on() {
+async fn what_an_agent_was_not_given_it_cannot_hand_on() {
     let scene = scene(2);
     let some = json!({ "prompt": "CHILD-A look", "tool_allowlist": ["Read", "AgentTool"] });
     scene.server.when(PARENT).reply(calls([some])).then(text(DONE));

@@ -9,7 +9,7 @@ use crate::support::script::{text, tool_use};
 const CANARY: &str = "CANARY-OF-THE-PROJECT";
 
 #[tokio::test]
-async fn s2_1_and_c25_there_is_one_general_tool_and_its_other_names_are_the_same_one() {
+async fn there_is_one_general_tool_and_its_other_names_are_the_same_one() {
     let scene = Scene::new();
     let mixed = tool_use("Task", agent("CHILD-A")).tool_use("Agent", agent("CHILD-B"));
     scene.server.when(PARENT).reply(mixed).then(text(DONE));
@@ -26,7 +26,7 @@ async fn s2_1_and_c25_there_is_one_general_tool_and_its_other_names_are_the_same
 }
 
 #[tokio::test]
-async fn c13_a_transcript_is_kept_unless_that_is_switched_off() {
+async fn a_transcript_is_kept_unless_that_is_switched_off() {
     for (config, files) in [("", 1), ("[subagents]\npersist = false\n", 0)] {
         let scene = Scene::new();
         scene.world.config(config);
@@ -40,7 +40,7 @@ async fn c13_a_transcript_is_kept_unless_that_is_switched_off() {
 }
 
 #[tokio::test]
-async fn c17_the_projects_instructions_go_to_those_that_want_them() {
+async fn the_projects_instructions_go_to_those_that_want_them() {
     let scene = Scene::new();
     scene.world.write("AGENTS.md", CANARY);
     scene.world.config("[subagents]\nfaces = [\"agent\", \"lifecycle\"]\n");
@@ -60,7 +60,7 @@ async fn c17_the_projects_instructions_go_to_those_that_want_them() {
 }
 
 #[tokio::test]
-async fn s3_7_and_s3_33_a_blank_prompt_is_refused_before_anything_is_there() {
+async fn a_blank_prompt_is_refused_before_anything_is_there() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nfaces = [\"lifecycle\"]\n");
     let blank = tool_use("agent_spawn", json!({ "prompt": "  \n" }));
@@ -84,7 +84,7 @@ async fn s3_7_and_s3_33_a_blank_prompt_is_refused_before_anything_is_there() {
 }
 
 #[tokio::test]
-async fn s3_39_children_have_none_of_the_tools_that_start_or_write_to_agents() {
+async fn children_have_none_of_the_tools_that_start_or_write_to_agents() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nfaces = [\"agent\", \"lifecycle\", \"delegate\"]\n");
     scene.parent_calls([agent("CHILD-A")]);

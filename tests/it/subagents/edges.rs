@@ -17,7 +17,7 @@ fn spawn(word: &str) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn t18_an_agent_that_is_done_and_waits_for_its_own_gives_its_slot_away() {
+async fn an_agent_that_is_done_and_waits_for_its_own_gives_its_slot_away() {
     let scene = lifecycle("max_depth = 2\nmax_concurrent_agents = 1\non_limit = \"queue\"");
     scene.parent_calls([agent("CHILD-A")]);
     let works = scene.server.when("CHILD-A").reply(tool_use("agent_spawn", spawn("CHILD-B")));
@@ -30,7 +30,7 @@ async fn t18_an_agent_that_is_done_and_waits_for_its_own_gives_its_slot_away() {
 }
 
 #[tokio::test]
-async fn t21_a_look_from_further_up_takes_no_result_away_from_the_one_that_waits_for_it() {
+async fn a_look_from_further_up_takes_no_result_away_from_the_one_that_waits_for_it() {
     let scene = lifecycle("max_depth = 2");
     let start = tool_use("agent_spawn", spawn("CHILD-A"));
     let list = tool_use("agent_list", json!({}));
@@ -62,7 +62,7 @@ async fn t21_a_look_from_further_up_takes_no_result_away_from_the_one_that_waits
 }
 
 #[tokio::test]
-async fn c22_a_cap_over_a_whole_life_can_be_set_and_no_end_makes_room_under_it() {
+async fn a_cap_over_a_whole_life_can_be_set_and_no_end_makes_room_under_it() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_children_total = 1\n");
     scene.parent_calls_in_turn([agent("CHILD-A"), agent("CHILD-B")]);
@@ -75,7 +75,7 @@ async fn c22_a_cap_over_a_whole_life_can_be_set_and_no_end_makes_room_under_it()
 }
 
 #[tokio::test]
-async fn c10_a_call_with_an_empty_list_of_tools_is_refused_and_names_its_field() {
+async fn a_call_with_an_empty_list_of_tools_is_refused_and_names_its_field() {
     let scene = lifecycle("");
     let empty =
         json!({ "prompt": "CHILD-B look", "tool_access": { "policy": "allow_list", "tools": [] } });
@@ -91,7 +91,7 @@ async fn c10_a_call_with_an_empty_list_of_tools_is_refused_and_names_its_field()
 }
 
 #[tokio::test]
-async fn s2_32_a_listed_agent_tool_is_withheld_and_that_is_said() {
+async fn a_listed_agent_tool_is_withheld_and_that_is_said() {
     let scene = Scene::new();
     let list = json!(["Read", "AgentTool"]);
     scene.parent_calls([agent_with("CHILD-A", "tool_allowlist", list)]);
@@ -108,7 +108,7 @@ async fn s2_32_a_listed_agent_tool_is_withheld_and_that_is_said() {
 }
 
 #[tokio::test]
-async fn c17_a_definition_that_asks_for_the_instructions_gets_them_in_the_background_too() {
+async fn a_definition_that_asks_for_the_instructions_gets_them_in_the_background_too() {
     let scene = lifecycle("");
     scene.world.write("AGENTS.md", "CANARY-OF-THE-PROJECT");
     let knowing = "---\nname: knowing\ndescription: Knows what the project says.\nmemory: project\n---\nWork.";

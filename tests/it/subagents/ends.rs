@@ -19,7 +19,7 @@ fn priced() -> Scene {
 }
 
 #[tokio::test]
-async fn s0_18_a_call_has_a_ceiling_of_its_own_in_dollars() {
+async fn a_call_has_a_ceiling_of_its_own_in_dollars() {
     let scene = priced();
     scene.parent_calls([agent_with("CHILD-A", "max_cost_usd", json!(0.25))]);
     scene.server.when("CHILD-A").forever(tool_use("Bash", bash("true")).usage(0, 1000));
@@ -33,7 +33,7 @@ async fn s0_18_a_call_has_a_ceiling_of_its_own_in_dollars() {
 }
 
 #[tokio::test]
-async fn s4_19_and_s4_20_a_spent_budget_of_one_call_is_a_soft_result_and_the_parent_goes_on() {
+async fn a_spent_budget_of_one_call_is_a_soft_result_and_the_parent_goes_on() {
     let scene = priced();
     let definition = "---\nname: frugal\ndescription: Spends next to nothing at all.\nbudget:\n  max_usd: 0.15\n---\nWork.";
     scene.world.agent("frugal", definition);
@@ -52,7 +52,7 @@ async fn s4_19_and_s4_20_a_spent_budget_of_one_call_is_a_soft_result_and_the_par
 }
 
 #[tokio::test]
-async fn s4_20_a_call_that_takes_too_long_is_a_soft_result() {
+async fn a_call_that_takes_too_long_is_a_soft_result() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_wall_s = 1\n");
     scene.parent_calls([agent("CHILD-A")]);
@@ -65,7 +65,7 @@ async fn s4_20_a_call_that_takes_too_long_is_a_soft_result() {
 }
 
 #[tokio::test]
-async fn s4_21_an_agent_that_never_ends_is_a_soft_result_after_its_turns() {
+async fn an_agent_that_never_ends_is_a_soft_result_after_its_turns() {
     let scene = Scene::new();
     scene.parent_calls([agent_with("CHILD-A", "max_turns", json!(3))]);
     scene.server.when("CHILD-A").forever(tool_use("Bash", bash("true")));
@@ -77,7 +77,7 @@ async fn s4_21_an_agent_that_never_ends_is_a_soft_result_after_its_turns() {
 }
 
 #[tokio::test]
-async fn s4_13_a_rejected_key_in_a_child_stops_the_run_without_another_request_of_its_parent() {
+async fn a_rejected_key_in_a_child_stops_the_run_without_another_request_of_its_parent() {
     let scene = Scene::new();
     scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
     scene.server.when("CHILD-A").reply(error(401, "authentication_error", "invalid x-api-key"));
@@ -88,7 +88,7 @@ async fn s4_13_a_rejected_key_in_a_child_stops_the_run_without_another_request_o
 }
 
 #[tokio::test]
-async fn s4_12_s4_13_and_c8_after_a_fatal_end_the_session_goes_on() {
+async fn after_a_fatal_end_the_session_goes_on() {
     let beyond = || calls([agent("CHILD-B")]);
     let rejected = || error(401, "authentication_error", "invalid x-api-key");
     for (fatal, code) in [(rejected(), 3), (beyond(), 4)] {

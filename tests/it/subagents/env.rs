@@ -23,7 +23,7 @@ fn define(scene: &Scene, name: &str, variables: &str) {
 }
 
 #[tokio::test]
-async fn s1_7_two_siblings_see_the_variables_of_their_own_definition_alone() {
+async fn two_siblings_see_the_variables_of_their_own_definition_alone() {
     let mut scene = Scene::new();
     scene.world.env("SHARED", "session").env("OVER", "session");
     define(&scene, "red", "{ RED_ONLY: r, OVER: red, ANTHROPIC_API_KEY: sk-red-0001 }");
@@ -51,7 +51,7 @@ async fn s1_7_two_siblings_see_the_variables_of_their_own_definition_alone() {
 }
 
 #[tokio::test]
-async fn s1_8_and_s1_9_nothing_of_one_agents_tools_is_seen_by_another() {
+async fn nothing_of_one_agents_tools_is_seen_by_another() {
     let scene = Scene::new();
     scene.world.write("a.txt", "one\n");
     scene.world.write("below/b.txt", "two\n");
@@ -101,7 +101,7 @@ fn nested(prompt: &str) -> Value {
 const KEY_COMMAND: &str = "[providers.anthropic]\napi_key_command = \"echo sk-of-a-command-42\"\n";
 
 #[tokio::test]
-async fn s1_10_a_program_that_an_agent_starts_counts_as_a_level() {
+async fn a_program_that_an_agent_starts_counts_as_a_level() {
     let scene = Scene::new();
     scene.world.config(KEY_COMMAND);
     let parent = scene.server.when(PARENT).reply(tool_use("Bash", nested("NESTED-1 go")));
@@ -128,7 +128,7 @@ async fn s1_10_a_program_that_an_agent_starts_counts_as_a_level() {
 }
 
 #[tokio::test]
-async fn s1_10_beyond_the_limit_neither_face_starts() {
+async fn beyond_the_limit_neither_face_starts() {
     let mut scene = Scene::new();
     scene.world.env("CALIBAN_DEPTH", "2");
     let run = scene.run().finish().await;

@@ -43,7 +43,7 @@ fn assert_failed(result: &ToolResult, run: &Finished, failure: &str, words: &str
 }
 
 #[tokio::test]
-async fn s4_14_a_rate_limit_that_outlasts_the_retries_is_a_failed_result() {
+async fn a_rate_limit_that_outlasts_the_retries_is_a_failed_result() {
     let scene = Scene::new();
     let limited = error(429, "rate_limit_error", "slow down").header("retry-after", "0");
     let (result, run) = child_gets(&scene, limited).await;
@@ -53,7 +53,7 @@ async fn s4_14_a_rate_limit_that_outlasts_the_retries_is_a_failed_result() {
 }
 
 #[tokio::test]
-async fn s4_15_a_silent_stream_is_a_failed_result() {
+async fn a_silent_stream_is_a_failed_result() {
     for silent in [text("half").stall(), text("x").before_headers("never")] {
         let scene = Scene::new();
         let (result, run) = child_gets(&scene, silent).await;
@@ -64,7 +64,7 @@ async fn s4_15_a_silent_stream_is_a_failed_result() {
 }
 
 #[tokio::test]
-async fn s4_16_a_provider_that_is_down_is_a_failed_result() {
+async fn a_provider_that_is_down_is_a_failed_result() {
     for (answer, failure, words) in [
         (error(500, "api_error", "oops"), "overloaded", "overloaded"),
         (error(503, "api_error", "oops"), "overloaded", "overloaded"),
@@ -80,7 +80,7 @@ async fn s4_16_a_provider_that_is_down_is_a_failed_result() {
 }
 
 #[tokio::test]
-async fn s4_17_a_context_that_is_too_long_is_a_failed_result_without_a_second_try() {
+async fn a_context_that_is_too_long_is_a_failed_result_without_a_second_try() {
     let scene = Scene::new();
     let message = "prompt is too long: 210000 tokens > 200000 maximum";
     let (result, run) = child_gets(&scene, error(400, "invalid_request_error", message)).await;
@@ -90,7 +90,7 @@ async fn s4_17_a_context_that_is_too_long_is_a_failed_result_without_a_second_tr
 }
 
 #[tokio::test]
-async fn s4_18_a_request_that_is_refused_is_a_failed_result_without_a_second_try() {
+async fn a_request_that_is_refused_is_a_failed_result_without_a_second_try() {
     let scene = Scene::new();
     let answer = error(400, "invalid_request_error", "the moon is full");
     let (result, run) = child_gets(&scene, answer).await;
@@ -100,7 +100,7 @@ async fn s4_18_a_request_that_is_refused_is_a_failed_result_without_a_second_try
 }
 
 #[tokio::test]
-async fn t5_the_words_of_a_failing_server_are_never_the_childs_findings() {
+async fn the_words_of_a_failing_server_are_never_the_childs_findings() {
     let scene = Scene::new();
     let answer = error(400, "invalid_request_error", "FOUND-77 in src/main.rs");
     let (result, _) = child_gets(&scene, answer).await;
@@ -115,7 +115,7 @@ async fn t5_the_words_of_a_failing_server_are_never_the_childs_findings() {
 }
 
 #[tokio::test]
-async fn s4_24_a_parent_can_try_again_with_a_simpler_task() {
+async fn a_parent_can_try_again_with_a_simpler_task() {
     let scene = Scene::new();
     let simpler = agent_with("CHILD-B", "description", json!("only one file"));
     scene.parent_calls_in_turn([agent("CHILD-A"), simpler]);
@@ -132,7 +132,7 @@ async fn s4_24_a_parent_can_try_again_with_a_simpler_task() {
 }
 
 #[tokio::test]
-async fn s4_26_failures_speak_the_words_that_there_are() {
+async fn failures_speak_the_words_that_there_are() {
     let scene = Scene::new();
     let (_, run) = child_gets(&scene, error(500, "api_error", "oops")).await;
     let words: BTreeSet<String> = run
@@ -162,7 +162,7 @@ async fn s4_26_failures_speak_the_words_that_there_are() {
 }
 
 #[tokio::test]
-async fn t27_a_silent_child_is_given_up_and_its_slot_is_free() {
+async fn a_silent_child_is_given_up_and_its_slot_is_free() {
     let scene = Scene::new();
     let one_at_a_time = "[subagents]\nmax_concurrent_agents = 1\n[providers.anthropic]\n\
                          max_retries = 0\nidle_timeout_s = 1\n";
@@ -185,7 +185,7 @@ async fn t27_a_silent_child_is_given_up_and_its_slot_is_free() {
 }
 
 #[tokio::test]
-async fn t26_usage_is_counted_once_on_both_wires() {
+async fn usage_is_counted_once_on_both_wires() {
     // Chat completions do not tell what was written to the cache: it is input.
     for (scene, model, input, written) in
         [(Scene::new(), "claude-sonnet-5", 600, 20), (Scene::on_chat(), "gpt-5.5", 620, 0)]
@@ -215,7 +215,7 @@ async fn t26_usage_is_counted_once_on_both_wires() {
 }
 
 #[tokio::test]
-async fn t26_an_attempt_that_broke_off_is_paid_for_once() {
+async fn an_attempt_that_broke_off_is_paid_for_once() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     let torn = text("half").usage(40, 5).cut();
@@ -252,7 +252,7 @@ fn shape(value: &Value, path: &str, fields: &mut BTreeSet<String>) {
 }
 
 #[tokio::test]
-async fn s4_26_requests_have_the_same_fields_with_and_without_delegation() {
+async fn requests_have_the_same_fields_with_and_without_delegation() {
     for make in [Scene::new, Scene::on_chat] {
         let fields = async |config: &str, call: Reply| {
             let scene = make();

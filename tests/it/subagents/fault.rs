@@ -43,7 +43,7 @@ async fn assert_resumable(scene: &Scene) {
 }
 
 #[tokio::test]
-async fn s4_22_a_panic_in_a_childs_tool_ends_the_run_as_an_internal_error() {
+async fn a_panic_in_a_childs_tool_ends_the_run_as_an_internal_error() {
     let scene = scene();
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
     scene.server.when("CHILD-A").reply(text("half").stall());
@@ -60,7 +60,7 @@ async fn s4_22_a_panic_in_a_childs_tool_ends_the_run_as_an_internal_error() {
 }
 
 #[tokio::test]
-async fn t12_after_a_panic_the_transcript_is_valid_and_the_session_goes_on() {
+async fn after_a_panic_the_transcript_is_valid_and_the_session_goes_on() {
     let scene = scene();
     scene.server.when(PARENT).reply(calls([agent("CHILD-A")]));
     scene.server.when("CHILD-A").reply(fault());
@@ -70,7 +70,7 @@ async fn t12_after_a_panic_the_transcript_is_valid_and_the_session_goes_on() {
 }
 
 #[tokio::test]
-async fn t12_a_panic_in_a_tool_of_main_ends_its_run_alone() {
+async fn a_panic_in_a_tool_of_main_ends_its_run_alone() {
     let scene = scene();
     scene.server.when(PARENT).reply(fault());
     assert_internal(&scene.run().finish().await);
@@ -79,7 +79,7 @@ async fn t12_a_panic_in_a_tool_of_main_ends_its_run_alone() {
 }
 
 #[tokio::test]
-async fn t12_a_panic_outside_of_tools_ends_its_run_alone() {
+async fn a_panic_outside_of_tools_ends_its_run_alone() {
     let fault = || tool_use("Fault", json!({ "outside": true }));
     let main = scene();
     main.server.when(PARENT).reply(fault());
@@ -97,7 +97,7 @@ async fn t12_a_panic_outside_of_tools_ends_its_run_alone() {
 }
 
 #[tokio::test]
-async fn t12_a_panic_in_a_background_child_ends_the_run_at_a_safe_point() {
+async fn a_panic_in_a_background_child_ends_the_run_at_a_safe_point() {
     let scene = scene();
     scene.world.config("[subagents]\nfaces = [\"lifecycle\"]\n");
     let spawn = tool_use("agent_spawn", json!({ "prompt": "CHILD-A go" }));
@@ -115,7 +115,7 @@ async fn t12_a_panic_in_a_background_child_ends_the_run_at_a_safe_point() {
 }
 
 #[tokio::test]
-async fn c20_after_a_panic_in_the_background_main_rests_until_the_next_prompt() {
+async fn after_a_panic_in_the_background_main_rests_until_the_next_prompt() {
     let scene = scene();
     scene.world.config("[subagents]\nfaces = [\"lifecycle\"]\n");
     let spawn = tool_use("agent_spawn", json!({ "prompt": "CHILD-A go" }));
@@ -138,7 +138,7 @@ async fn c20_after_a_panic_in_the_background_main_rests_until_the_next_prompt() 
 }
 
 #[tokio::test]
-async fn t12_after_a_panic_the_screen_takes_the_next_prompt_and_slots_are_free() {
+async fn after_a_panic_the_screen_takes_the_next_prompt_and_slots_are_free() {
     let scene = scene();
     scene.world.config("[subagents]\nmax_concurrent_agents = 2\n");
     scene.server.when(PARENT).reply(calls([agent("CHILD-A"), agent("CHILD-B")]));

@@ -18,7 +18,7 @@ fn flood(word: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn t30_eight_fast_agents_do_not_wait_for_a_slow_terminal_and_no_end_is_lost() {
+async fn eight_fast_agents_do_not_wait_for_a_slow_terminal_and_no_end_is_lost() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_children_per_agent = 8\nresult_max_chars = 300\n");
     scene.parent_calls(WORDS.map(agent));
@@ -47,7 +47,7 @@ async fn t30_eight_fast_agents_do_not_wait_for_a_slow_terminal_and_no_end_is_los
 }
 
 #[tokio::test]
-async fn t30_without_a_screen_every_frame_of_eight_fast_agents_is_whole() {
+async fn without_a_screen_every_frame_of_eight_fast_agents_is_whole() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_children_per_agent = 8\n");
     scene.parent_calls(WORDS.map(agent));

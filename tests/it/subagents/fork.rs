@@ -65,7 +65,7 @@ fn content(message: &Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn s3_5_and_t19_a_fork_from_the_middle_of_a_turn_closes_every_call_and_keeps_the_prefix() {
+async fn a_fork_from_the_middle_of_a_turn_closes_every_call_and_keeps_the_prefix() {
     let scene = scene("");
     scene.world.write("seen.txt", "SEEN-77\n");
     let path = scene.world.project_dir().join("seen.txt");
@@ -124,7 +124,7 @@ async fn s3_5_and_t19_a_fork_from_the_middle_of_a_turn_closes_every_call_and_kee
 }
 
 #[tokio::test]
-async fn t19_a_fork_at_the_limit_is_told_of_the_tools_and_cannot_use_them() {
+async fn a_fork_at_the_limit_is_told_of_the_tools_and_cannot_use_them() {
     for (tool, input) in [
         ("agent_fork", fork("FORK-B")),
         ("agent_spawn", json!({ "prompt": "CHILD-B look" })),
@@ -148,7 +148,7 @@ async fn t19_a_fork_at_the_limit_is_told_of_the_tools_and_cannot_use_them() {
 }
 
 #[tokio::test]
-async fn s3_10_a_fork_can_be_narrowed() {
+async fn a_fork_can_be_narrowed() {
     let scene = scene("");
     let mut input = fork("FORK-A");
     input["tool_access"] = json!({ "policy": "allow_list", "tools": ["Read"] });
@@ -191,7 +191,7 @@ async fn a_fork_with_another_model_gets_no_thoughts_that_the_other_did_not_sign(
 }
 
 #[tokio::test]
-async fn t19_a_copy_of_a_sub_agent_is_no_more_than_that_one() {
+async fn a_copy_of_a_sub_agent_is_no_more_than_that_one() {
     let scene = scene("max_depth = 3");
     scene.world.agent(
         "reader",
@@ -237,7 +237,7 @@ async fn forked_under(policy: Option<&str>) -> usize {
 }
 
 #[tokio::test]
-async fn s3_30_the_policies_follow_from_what_the_original_has_left() {
+async fn the_policies_follow_from_what_the_original_has_left() {
     // The original's own last word costs one token, so of 8000 the eighth request is the last that begins.
     assert_eq!(forked_under(Some("remaining")).await, 8);
     assert_eq!(forked_under(Some("proportional")).await, 4);
@@ -247,7 +247,7 @@ async fn s3_30_the_policies_follow_from_what_the_original_has_left() {
 }
 
 #[tokio::test]
-async fn s3_5_a_fork_can_be_waited_for_like_any_other() {
+async fn a_fork_can_be_waited_for_like_any_other() {
     let scene = scene("");
     let router = dynamic(|request| {
         let turn = request.messages().iter().filter(|it| it["role"] == "assistant").count();
@@ -266,7 +266,7 @@ async fn s3_5_a_fork_can_be_waited_for_like_any_other() {
 }
 
 #[tokio::test]
-async fn t32_a_fork_whose_history_does_not_fit_its_window_is_refused_before_any_request() {
+async fn a_fork_whose_history_does_not_fit_its_window_is_refused_before_any_request() {
     let small = "[models.small]\ncontext_window = 40_000\nmax_output = 4_000\n";
     for (words, fits) in [(10, true), (130_000, false)] {
         let scene = scene("");

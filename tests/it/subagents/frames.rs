@@ -24,7 +24,7 @@ async fn denied(config: &str) -> Finished {
 }
 
 #[tokio::test]
-async fn s2_3_lists_can_call_the_tool_task_while_its_calls_keep_their_name() {
+async fn lists_can_call_the_tool_task_while_its_calls_keep_their_name() {
     for (config, listed) in [("", "AgentTool"), ("[subagents]\ncompat_task_name = true\n", "Task")]
     {
         let run = denied(config).await;
@@ -42,7 +42,7 @@ async fn s2_3_lists_can_call_the_tool_task_while_its_calls_keep_their_name() {
 }
 
 #[tokio::test]
-async fn s2_3_and_only_that_tool_is_renamed() {
+async fn only_the_agent_tool_is_renamed() {
     let scene = Scene::new();
     scene.world.config("[subagents]\ncompat_task_name = true\n");
     scene.server.when("PARENT-1").reply(tool_use("Bash", bash("touch a"))).then(text("no"));
@@ -53,7 +53,7 @@ async fn s2_3_and_only_that_tool_is_renamed() {
 }
 
 #[tokio::test]
-async fn s2_33_init_and_result_have_their_fields() {
+async fn init_and_result_have_their_fields() {
     let run = denied("").await;
     let init = &run.frames()[0];
     for field in ["session_id", "cwd", "model", "permissionMode", "apiKeySource", "uuid"] {
@@ -98,7 +98,7 @@ async fn each_model_is_told_of_with_limits_of_its_own() {
 }
 
 #[tokio::test]
-async fn s4_11_a_violation_is_named_in_the_result_for_programs() {
+async fn a_violation_is_named_in_the_result_for_programs() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")]));

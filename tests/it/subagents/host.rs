@@ -27,8 +27,7 @@ fn last(request: &Recorded) -> String {
 }
 
 #[tokio::test]
-async fn s3_14_a_later_message_is_a_second_run_of_the_same_child_and_the_end_does_not_wait_for_it()
-{
+async fn a_later_message_is_a_second_run_of_the_same_child_and_the_end_does_not_wait_for_it() {
     let scene = scene();
     let server = &scene.server;
     server
@@ -64,7 +63,7 @@ async fn s3_14_a_later_message_is_a_second_run_of_the_same_child_and_the_end_doe
 }
 
 #[tokio::test]
-async fn s3_14_one_that_rests_is_running_and_not_final_and_is_ended_by_a_cancel() {
+async fn one_that_rests_is_running_and_not_final_and_is_ended_by_a_cancel() {
     let scene = scene();
     scene
         .server
@@ -89,7 +88,7 @@ async fn s3_14_one_that_rests_is_running_and_not_final_and_is_ended_by_a_cancel(
 }
 
 #[tokio::test]
-async fn s3_14_one_that_rests_holds_no_slot_and_gets_one_again() {
+async fn one_that_rests_holds_no_slot_and_gets_one_again() {
     let scene = Scene::new();
     scene.world.config(&format!("{COMMS}max_concurrent_agents = 1\nmax_children_per_agent = 1\n"));
     scene
@@ -113,7 +112,7 @@ async fn s3_14_one_that_rests_holds_no_slot_and_gets_one_again() {
 }
 
 #[tokio::test]
-async fn s3_14_a_message_that_its_budget_has_no_room_for_ends_it() {
+async fn a_message_that_its_budget_has_no_room_for_ends_it() {
     let scene = scene();
     scene
         .server
@@ -132,7 +131,7 @@ async fn s3_14_a_message_that_its_budget_has_no_room_for_ends_it() {
 }
 
 #[tokio::test]
-async fn s3_14_its_time_runs_while_it_rests() {
+async fn the_time_of_an_agent_runs_while_it_rests() {
     let scene = scene();
     let limited = host(&json!({ "budget": { "max_wall_s": 1 } }));
     scene.server.when(PARENT).reply(limited).forever(text(DONE));
@@ -152,7 +151,7 @@ async fn s3_14_its_time_runs_while_it_rests() {
 }
 
 #[tokio::test]
-async fn t20_a_message_makes_nobody_shallower_and_a_call_beyond_the_limit_is_a_violation() {
+async fn a_message_makes_nobody_shallower_and_a_call_beyond_the_limit_is_a_violation() {
     let scene = scene();
     scene
         .server

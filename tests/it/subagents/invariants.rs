@@ -12,7 +12,7 @@ use crate::support::script::{text, tool_use};
 use crate::support::skip;
 
 #[tokio::test]
-async fn s1_1_no_text_and_no_stop_reason_starts_a_sub_agent() {
+async fn no_text_and_no_stop_reason_starts_a_sub_agent() {
     for stop in ["end_turn", "stop_sequence", "pause_turn_of_tomorrow"] {
         let scene = Scene::new();
         let call = json!({ "type": "tool_use", "name": "AgentTool", "input": agent("CHILD-A") });
@@ -25,7 +25,7 @@ async fn s1_1_no_text_and_no_stop_reason_starts_a_sub_agent() {
 }
 
 #[tokio::test]
-async fn s1_2_calls_of_every_origin_are_answered_alike_in_call_order() {
+async fn calls_of_every_origin_are_answered_alike_in_call_order() {
     let scene = Scene::new();
     scene.world.write("a.txt", "READ-77\n");
     let read = json!({ "file_path": scene.world.project_dir().join("a.txt") });
@@ -56,7 +56,7 @@ async fn s1_2_calls_of_every_origin_are_answered_alike_in_call_order() {
 }
 
 #[tokio::test]
-async fn s1_3_every_tool_has_the_same_shape_and_s1_4_says_nothing_of_its_origin() {
+async fn every_tool_has_the_same_shape_and_says_nothing_of_its_origin() {
     let scene = Scene::new();
     scene.server.when(PARENT).reply(text("ok"));
     scene.go().await;
@@ -76,7 +76,7 @@ async fn s1_3_every_tool_has_the_same_shape_and_s1_4_says_nothing_of_its_origin(
 }
 
 #[tokio::test]
-async fn s1_5_the_working_directory_never_changes() {
+async fn the_working_directory_never_changes() {
     let scene = Scene::new();
     let elsewhere = scene.world.settings_dir();
     let project = std::fs::canonicalize(scene.world.project_dir()).unwrap();
@@ -140,7 +140,7 @@ char *getenv(const char *name) {
 "#;
 
 #[tokio::test]
-async fn s1_6_the_environment_is_not_read_after_the_start() {
+async fn the_environment_is_not_read_after_the_start() {
     let scene = Scene::new();
     let (source, shim) =
         (scene.world.settings_dir().join("shim.c"), scene.world.settings_dir().join("shim.so"));
@@ -151,7 +151,7 @@ async fn s1_6_the_environment_is_not_read_after_the_start() {
         .arg("-ldl")
         .status();
     if !built.is_ok_and(|status| status.success()) {
-        skip("s1_6_the_environment_is_not_read_after_the_start", "there is no C compiler");
+        skip("the_environment_is_not_read_after_the_start", "there is no C compiler");
         return;
     }
     let calls = scene.world.settings_dir().join("getenv.log");
@@ -185,7 +185,7 @@ async fn s1_6_the_environment_is_not_read_after_the_start() {
 }
 
 #[tokio::test]
-async fn s1_6_commands_see_no_provider_keys() {
+async fn commands_see_no_provider_keys() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(tool_use("Bash", bash("env | sort"))).then(text("ok"));

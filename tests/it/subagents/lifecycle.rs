@@ -17,7 +17,7 @@ fn scene() -> Scene {
 }
 
 #[tokio::test]
-async fn s3_3_the_lifecycle_tools_are_offered_with_their_face_only() {
+async fn the_lifecycle_tools_are_offered_with_their_face_only() {
     for (config, offered) in [("", false), (LIFECYCLE, true)] {
         let scene = Scene::new();
         scene.world.config(config);
@@ -35,7 +35,7 @@ async fn s3_3_the_lifecycle_tools_are_offered_with_their_face_only() {
 }
 
 #[tokio::test]
-async fn s3_4_and_s3_6_a_spawn_returns_at_once_and_its_agent_has_nothing_but_the_prompt() {
+async fn a_spawn_returns_at_once_and_its_agent_has_nothing_but_the_prompt() {
     let scene = scene();
     let first = text("SAID-77").tool_use("agent_spawn", task("CHILD-A"));
     scene.server.when(PARENT).reply(first).then(text("meanwhile")).then(text(DONE));
@@ -66,7 +66,7 @@ async fn s3_4_and_s3_6_a_spawn_returns_at_once_and_its_agent_has_nothing_but_the
 }
 
 #[tokio::test]
-async fn s3_10_and_s3_11_the_three_policies_as_objects_and_as_strings() {
+async fn the_three_policies_as_objects_and_as_strings() {
     let scene = scene();
     let with = |word: &str, access: Value| json!({ "prompt": format!("{word} look"), "tool_access": access });
     let allow = json!({ "policy": "allow_list", "tools": ["Grep", "Read"] });
@@ -103,7 +103,7 @@ fn is_face(name: &str) -> bool {
 }
 
 #[tokio::test]
-async fn s3_13_a_system_prompt_replaces_the_definitions_own() {
+async fn a_system_prompt_replaces_the_definitions_own() {
     let scene = scene();
     let own = json!({ "prompt": "CHILD-A look", "system_prompt": "SYSTEM-77" });
     let both = tool_use("agent_spawn", own).tool_use("agent_spawn", task("CHILD-B"));
@@ -119,7 +119,7 @@ async fn s3_13_a_system_prompt_replaces_the_definitions_own() {
 }
 
 #[tokio::test]
-async fn s3_27_the_instructions_for_tools_can_be_left_out() {
+async fn the_instructions_for_tools_can_be_left_out() {
     for (inherits, config) in [
         (true, LIFECYCLE.to_owned()),
         (false, format!("{LIFECYCLE}inherit_tool_instructions = false\n")),
@@ -137,7 +137,7 @@ async fn s3_27_the_instructions_for_tools_can_be_left_out() {
 }
 
 #[tokio::test]
-async fn c4_a_call_or_a_definition_sends_its_agent_to_the_background() {
+async fn a_call_or_a_definition_sends_its_agent_to_the_background() {
     let scene = scene();
     scene.world.agent(
         "beside",
@@ -165,7 +165,7 @@ async fn c4_a_call_or_a_definition_sends_its_agent_to_the_background() {
 }
 
 #[tokio::test]
-async fn s3_40_the_tools_say_when_to_delegate_and_not_to_poll() {
+async fn the_tools_say_when_to_delegate_and_not_to_poll() {
     let scene = scene();
     scene.server.when(PARENT).reply(text(DONE));
     scene.go().await;

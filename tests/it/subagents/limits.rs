@@ -34,7 +34,7 @@ async fn spend(config: &str, budget: Value, calls: usize) -> (usize, String) {
 }
 
 #[tokio::test]
-async fn s3_12_each_field_of_a_budget_stops_at_its_exact_point() {
+async fn each_field_of_a_budget_stops_at_its_exact_point() {
     // 1000, 2000, 3000: the fourth would begin with nothing left.
     assert_eq!(spend("", json!({ "max_tokens": 2500 }), 1).await.0, 3);
     assert_eq!(spend("", json!({ "max_tokens": 3000 }), 1).await.0, 3);
@@ -48,7 +48,7 @@ async fn s3_12_each_field_of_a_budget_stops_at_its_exact_point() {
 }
 
 #[tokio::test]
-async fn s3_25_s3_26_and_s3_29_the_tokens_are_those_asked_for_up_to_the_cap_or_else_the_default() {
+async fn the_tokens_are_those_asked_for_up_to_the_cap_or_else_the_default() {
     let asked = |tokens: u64| json!({ "max_tokens": tokens });
     for (config, budget, requests) in [
         ("max_budget_per_agent = 5000", asked(100_000), 5),
@@ -65,7 +65,7 @@ async fn s3_25_s3_26_and_s3_29_the_tokens_are_those_asked_for_up_to_the_cap_or_e
 }
 
 #[tokio::test]
-async fn s3_26_fifty_thousand_tokens_are_the_default_of_a_spawn_and_not_of_a_call() {
+async fn fifty_thousand_tokens_are_the_default_of_a_spawn_and_not_of_a_call() {
     let scene = scene("");
     let both = spawns(["CHILD-A"]).tool_use("AgentTool", agent("CHILD-B"));
     scene.server.when(PARENT).reply(both).forever(text(DONE));
@@ -87,7 +87,7 @@ fn assert_over(result: &ToolResult, limit: &str, value: usize, count: usize) {
 }
 
 #[tokio::test]
-async fn s3_21_the_ninth_spawn_is_an_error_with_the_limit_its_value_and_the_count() {
+async fn the_ninth_spawn_is_an_error_with_the_limit_its_value_and_the_count() {
     let scene = scene("max_children_per_agent = 20");
     let words: Vec<_> = (1..=9).map(|n| format!("CHILD-{n}")).collect();
     let batch = spawns(words.iter().map(String::as_str));
@@ -107,7 +107,7 @@ async fn s3_21_the_ninth_spawn_is_an_error_with_the_limit_its_value_and_the_coun
 }
 
 #[tokio::test]
-async fn s3_22_and_c22_the_sixth_live_child_is_an_error_and_an_ended_one_makes_room() {
+async fn the_sixth_live_child_is_an_error_and_an_ended_one_makes_room() {
     let scene = scene("");
     let words = ["CHILD-1", "CHILD-2", "CHILD-3", "CHILD-4", "CHILD-5", "CHILD-6"];
     // Its place is free when the wait for it says so.
@@ -132,7 +132,7 @@ async fn s3_22_and_c22_the_sixth_live_child_is_an_error_and_an_ended_one_makes_r
 }
 
 #[tokio::test]
-async fn s3_22_and_c7_a_foreground_call_over_the_limit_waits_its_turn() {
+async fn a_foreground_call_over_the_limit_waits_its_turn() {
     let scene = scene("max_children_per_agent = 2");
     scene.parent_calls(["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D"].map(agent));
     for word in ["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D"] {
@@ -156,7 +156,7 @@ async fn s3_22_and_c7_a_foreground_call_over_the_limit_waits_its_turn() {
 }
 
 #[tokio::test]
-async fn c7_calls_are_served_in_their_order_one_after_the_other() {
+async fn calls_are_served_in_their_order_one_after_the_other() {
     let scene = scene("max_concurrent_agents = 1");
     let words = ["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D", "CHILD-E", "CHILD-F"];
     scene.parent_calls(words.map(agent));
@@ -172,7 +172,7 @@ async fn c7_calls_are_served_in_their_order_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn c7_on_limit_error_refuses_a_foreground_call_too() {
+async fn on_limit_error_refuses_a_foreground_call_too() {
     let scene = scene("max_concurrent_agents = 1\non_limit = \"error\"");
     scene.parent_calls(["CHILD-A", "CHILD-B"].map(agent));
     scene.server.when("CHILD-A").reply(text("from A").gate("held"));
@@ -188,7 +188,7 @@ async fn c7_on_limit_error_refuses_a_foreground_call_too() {
 }
 
 #[tokio::test]
-async fn c7_on_limit_queue_lets_a_spawn_wait_and_c21_counts_it() {
+async fn on_limit_queue_lets_a_spawn_wait_and_counts_it() {
     let scene = scene("max_concurrent_agents = 1\non_limit = \"queue\"");
     let script = scene.server.when(PARENT).reply(spawns(["CHILD-A", "CHILD-B"]));
     script.then(tool_use("agent_list", json!({}))).forever(text(DONE));
@@ -209,7 +209,7 @@ async fn c7_on_limit_queue_lets_a_spawn_wait_and_c21_counts_it() {
 }
 
 #[tokio::test]
-async fn t11_what_is_cancelled_in_the_queue_never_starts_and_the_slots_are_all_there() {
+async fn what_is_cancelled_in_the_queue_never_starts_and_the_slots_are_all_there() {
     let scene = scene("max_concurrent_agents = 1\non_limit = \"queue\"");
     let cancel = |which: usize| {
         dynamic(move |request| tool_use("agent_cancel", json!({ "agent_id": ids(request)[which] })))
@@ -236,7 +236,7 @@ async fn t11_what_is_cancelled_in_the_queue_never_starts_and_the_slots_are_all_t
 }
 
 #[tokio::test]
-async fn t11_the_one_that_is_cancelled_on_the_screen_leaves_the_queue() {
+async fn the_one_that_is_cancelled_on_the_screen_leaves_the_queue() {
     let scene = scene("max_concurrent_agents = 1");
     let script =
         scene.server.when(PARENT).reply(calls(["CHILD-A", "CHILD-B", "CHILD-C"].map(agent)));
@@ -275,7 +275,7 @@ async fn t11_the_one_that_is_cancelled_on_the_screen_leaves_the_queue() {
 }
 
 #[tokio::test]
-async fn t18_three_levels_with_one_slot_and_one_place_at_work_come_to_an_end() {
+async fn three_levels_with_one_slot_and_one_place_at_work_come_to_an_end() {
     let scene = scene("max_depth = 3\nmax_concurrent_agents = 1\nmax_concurrent_ops = 1");
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-D")]);
     scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")])).then(text("from A"));
@@ -291,7 +291,7 @@ async fn t18_three_levels_with_one_slot_and_one_place_at_work_come_to_an_end() {
 }
 
 #[tokio::test]
-async fn t18_a_parent_that_waits_for_a_spawned_agent_lends_it_its_slot() {
+async fn a_parent_that_waits_for_a_spawned_agent_lends_it_its_slot() {
     let scene = scene("max_depth = 2\nmax_concurrent_agents = 1\non_limit = \"queue\"");
     scene.parent_calls([agent("CHILD-A")]);
     let wait = dynamic(|request| tool_use("agent_wait", json!({ "agent_id": ids(request)[0] })));
@@ -304,7 +304,7 @@ async fn t18_a_parent_that_waits_for_a_spawned_agent_lends_it_its_slot() {
 }
 
 #[tokio::test]
-async fn s3_20_ending_an_agent_needs_no_place_at_work() {
+async fn ending_an_agent_needs_no_place_at_work() {
     let scene = scene("max_concurrent_ops = 2");
     let fifo = scene.world.project_dir().join("go.fifo");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();

@@ -26,7 +26,7 @@ fn of_agent(records: &[Value], child: bool) -> Vec<&Value> {
 }
 
 #[tokio::test]
-async fn s0_23_a_childs_turns_and_calls_nest_under_the_span_of_its_call() {
+async fn a_childs_turns_and_calls_nest_under_the_span_of_its_call() {
     let scene = run().await;
     let (calls, turns) = (log_of(&scene, "tool_call"), log_of(&scene, "turn_started"));
     let all: Vec<_> =
@@ -51,7 +51,7 @@ async fn s0_23_a_childs_turns_and_calls_nest_under_the_span_of_its_call() {
 }
 
 #[tokio::test]
-async fn s1_14_every_call_has_one_shape_whatever_the_tool() {
+async fn every_call_has_one_shape_whatever_the_tool() {
     let scene = run().await;
     let calls = log_of(&scene, "tool_call");
     assert_eq!(calls.len(), 4, "{calls:?}");
@@ -90,7 +90,7 @@ async fn s1_14_every_call_has_one_shape_whatever_the_tool() {
 }
 
 #[tokio::test]
-async fn s1_19_the_origin_of_a_tool_is_no_field_of_the_log() {
+async fn the_origin_of_a_tool_is_no_field_of_the_log() {
     let scene = run().await;
     let named =
         |record: &Value| record.as_object().unwrap().keys().any(|key| key.contains("origin"));
@@ -99,7 +99,7 @@ async fn s1_19_the_origin_of_a_tool_is_no_field_of_the_log() {
 }
 
 #[tokio::test]
-async fn s4_6_delegation_brings_no_new_kind_of_event_into_the_log() {
+async fn delegation_brings_no_new_kind_of_event_into_the_log() {
     let events = |scene: &Scene| -> BTreeSet<String> {
         let records = scene.world.log();
         let records = records.lines().map(|line| flat(serde_json::from_str(line).unwrap()));

@@ -24,7 +24,7 @@ fn for_first(tool: &'static str) -> Reply {
 }
 
 #[tokio::test]
-async fn s3_15_the_status_before_and_after_the_end() {
+async fn the_status_before_and_after_the_end() {
     let scene = scene();
     let script =
         scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(for_first("agent_status"));
@@ -48,7 +48,7 @@ async fn s3_15_the_status_before_and_after_the_end() {
 }
 
 #[tokio::test]
-async fn s3_15_a_long_output_can_be_read_on_without_gap_or_overlap() {
+async fn a_long_output_can_be_read_on_without_gap_or_overlap() {
     let scene = Scene::new();
     scene.world.config(&format!("{LIFECYCLE}result_max_chars = 300\n"));
     let whole: String = (0..700_u32).map(|n| char::from(b'a' + (n % 26) as u8)).collect();
@@ -80,7 +80,7 @@ async fn s3_15_a_long_output_can_be_read_on_without_gap_or_overlap() {
 }
 
 #[tokio::test]
-async fn s3_15_an_id_that_is_none_and_one_of_nobody_are_told_apart() {
+async fn an_id_that_is_none_and_one_of_nobody_are_told_apart() {
     let scene = scene();
     let nobody = "019a0000-0000-7000-8000-000000000000";
     let mut batch = Reply::stream();
@@ -102,7 +102,7 @@ async fn s3_15_an_id_that_is_none_and_one_of_nobody_are_told_apart() {
 }
 
 #[tokio::test]
-async fn s3_16_and_s3_17_each_state_and_the_counts_of_the_list() {
+async fn each_state_and_the_counts_of_the_list() {
     let scene = scene();
     let words = ["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D"];
     let cancel = dynamic(|request: &Recorded| {
@@ -151,7 +151,7 @@ async fn s3_16_and_s3_17_each_state_and_the_counts_of_the_list() {
 }
 
 #[tokio::test]
-async fn s3_34_and_t34_a_wait_wakes_at_the_end_and_what_it_told_is_not_pushed() {
+async fn a_wait_wakes_at_the_end_and_what_it_told_is_not_pushed() {
     let scene = scene();
     let rounds = ["CHILD-A", "CHILD-B", "CHILD-C"];
     for (round, word) in rounds.into_iter().enumerate() {
@@ -187,7 +187,7 @@ async fn s3_34_and_t34_a_wait_wakes_at_the_end_and_what_it_told_is_not_pushed() 
 }
 
 #[tokio::test]
-async fn t34_what_ended_before_the_wait_or_the_look_is_told_there_and_nowhere_else() {
+async fn what_ended_before_the_wait_or_the_look_is_told_there_and_nowhere_else() {
     for tool in ["agent_wait", "agent_status"] {
         let scene = Scene::new();
         let one_at_a_time = "max_concurrent_agents = 1\non_limit = \"queue\"\n";
@@ -278,7 +278,7 @@ async fn a_wait_for_a_failed_agent_is_an_error_with_the_reason() {
 }
 
 #[tokio::test]
-async fn s3_18_and_t22_a_cancel_ends_the_work_itself_and_a_second_finds_nothing() {
+async fn a_cancel_ends_the_work_itself_and_a_second_finds_nothing() {
     let scene = scene();
     let twice = dynamic(|request: &Recorded| {
         let input = json!({ "agent_id": ids(request)[0] });
@@ -312,7 +312,7 @@ async fn s3_18_and_t22_a_cancel_ends_the_work_itself_and_a_second_finds_nothing(
 }
 
 #[tokio::test]
-async fn t22_an_agent_of_somebody_else_cannot_be_cancelled_or_looked_at() {
+async fn an_agent_of_somebody_else_cannot_be_cancelled_or_looked_at() {
     let scene = Scene::new();
     scene.world.config(&format!("{LIFECYCLE}max_depth = 2\n"));
     let second = dynamic(|request| {
@@ -345,7 +345,7 @@ async fn t22_an_agent_of_somebody_else_cannot_be_cancelled_or_looked_at() {
 }
 
 #[tokio::test]
-async fn t22_an_agent_is_none_of_its_own() {
+async fn an_agent_is_none_of_its_own() {
     let scene = Scene::new();
     scene.world.config(&format!("{LIFECYCLE}max_depth = 2\n"));
     let known = Arc::new(OnceLock::<String>::new());
@@ -374,7 +374,7 @@ async fn t22_an_agent_is_none_of_its_own() {
 }
 
 #[tokio::test]
-async fn t22_a_wait_wakes_when_the_person_cancels_its_agent_and_nothing_is_pushed_afterwards() {
+async fn a_wait_wakes_when_the_person_cancels_its_agent_and_nothing_is_pushed_afterwards() {
     let scene = scene();
     let script = scene.server.when(PARENT).reply(spawns(["CHILD-A"])).then(for_first("agent_wait"));
     script.then(text("WOKEN-77")).then(text(DONE));

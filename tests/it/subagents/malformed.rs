@@ -69,7 +69,7 @@ fn with(fields: Value) -> Value {
 }
 
 #[tokio::test]
-async fn t25_every_field_of_the_agent_tool() {
+async fn every_field_of_the_agent_tool() {
     let tool = "AgentTool";
     hold(vec![
         (tool, json!({}), &["`prompt`"]),
@@ -121,7 +121,7 @@ async fn t25_every_field_of_the_agent_tool() {
 }
 
 #[tokio::test]
-async fn t25_every_field_of_spawn_and_fork() {
+async fn every_field_of_spawn_and_fork() {
     for tool in ["agent_spawn", "agent_fork"] {
         let access = |value: Value| with(json!({ "tool_access": value }));
         let budget = |value: Value| with(json!({ "budget": value }));
@@ -219,7 +219,7 @@ async fn t25_every_field_of_spawn_and_fork() {
 }
 
 #[tokio::test]
-async fn t25_every_field_of_the_tools_that_look() {
+async fn every_field_of_the_tools_that_look() {
     let mut cases: Vec<Case> = vec![
         ("agent_list", json!({ "agent_id": NOBODY }), &["`agent_id`"]),
         (
@@ -271,7 +271,7 @@ async fn t25_every_field_of_the_tools_that_look() {
 }
 
 #[tokio::test]
-async fn t25_an_input_that_was_cut_or_is_no_object_starts_nothing() {
+async fn an_input_that_was_cut_or_is_no_object_starts_nothing() {
     let mut inputs = Vec::new();
     for tool in ["AgentTool", "agent_spawn", "agent_fork", "delegate_to_explore"] {
         for broken in [r#"{"prompt": "look", "tool_acc"#, r#"{"prompt": "lo"#, r#"["look"]"#] {
@@ -323,7 +323,7 @@ async fn the_tools_are_small_on_the_wire() {
 }
 
 #[tokio::test]
-async fn s3_32_the_spawn_tool_lists_the_allowed_models_in_the_same_order_every_time() {
+async fn the_spawn_tool_lists_the_allowed_models_in_the_same_order_every_time() {
     let mut texts = Vec::new();
     for _ in 0..3 {
         let scene = Scene::new();
@@ -368,7 +368,7 @@ async fn without_a_list_the_spawn_tool_names_a_few_models_of_the_catalogue() {
 }
 
 #[tokio::test]
-async fn t25_every_field_of_messages_and_of_host_mode() {
+async fn every_field_of_messages_and_of_host_mode() {
     let comms = "[subagents]\nfaces = [\"agent\", \"lifecycle\"]\ncomms = true\n";
     let (spawn, send) = ("agent_spawn", "agent_send");
     let to = |id: Value, message: Value| json!({ "agent_id": id, "message": message });

@@ -31,7 +31,7 @@ fn forced(request: &Recorded) -> Value {
 }
 
 #[tokio::test]
-async fn s2_14_the_first_request_is_forced_to_the_agent_and_no_later_one() {
+async fn the_first_request_is_forced_to_the_agent_and_no_later_one() {
     let scene = Scene::on_chat();
     scene.server.when(PARENT).reply(calls([explore()])).then(text(DONE));
     scene.server.when("CHILD-A").reply(text("ok"));
@@ -46,7 +46,7 @@ async fn s2_14_the_first_request_is_forced_to_the_agent_and_no_later_one() {
 }
 
 #[tokio::test]
-async fn s2_14_the_other_faces_are_forced_where_they_are_the_only_ones() {
+async fn the_other_faces_are_forced_where_they_are_the_only_ones() {
     let cases = [
         ("delegate", "delegate_to_explore", json!({ "prompt": "CHILD-A look" })),
         ("lifecycle", "agent_spawn", json!({ "prompt": "CHILD-A look", "agent": "explore" })),
@@ -83,7 +83,7 @@ async fn missed(first: Reply) -> bool {
 }
 
 #[tokio::test]
-async fn s2_14_a_model_that_thinks_is_asked_and_the_person_told_when_it_does_not_comply() {
+async fn a_model_that_thinks_is_asked_and_the_person_told_when_it_does_not_comply() {
     assert!(!missed(calls([explore()])).await);
     assert!(missed(text("I know it already.")).await);
     let other = agent_with("CHILD-A", "agent", json!("plan"));
@@ -91,7 +91,7 @@ async fn s2_14_a_model_that_thinks_is_asked_and_the_person_told_when_it_does_not
 }
 
 #[tokio::test]
-async fn s2_14_an_unknown_name_is_an_error_before_any_request() {
+async fn an_unknown_name_is_an_error_before_any_request() {
     let scene = Scene::new();
     let run = asking(&scene, "PARENT-1 @agent-exlpore where?").finish().await;
     run.assert_code(2);
@@ -104,7 +104,7 @@ async fn s2_14_an_unknown_name_is_an_error_before_any_request() {
 }
 
 #[tokio::test]
-async fn s2_14_a_prompt_that_cannot_start_the_agent_says_why_and_sends_nothing() {
+async fn a_prompt_that_cannot_start_the_agent_says_why_and_sends_nothing() {
     let cases = [
         ("[subagents]\nenabled = false\n", "sub-agents are off"),
         ("[subagents]\nmax_depth = 0\n", "depth"),
@@ -122,7 +122,7 @@ async fn s2_14_a_prompt_that_cannot_start_the_agent_says_why_and_sends_nothing()
 }
 
 #[tokio::test]
-async fn s2_14_a_refused_frame_does_not_end_those_after_it() {
+async fn a_refused_frame_does_not_end_those_after_it() {
     let scene = Scene::new();
     scene.server.when(PARENT).reply(text(DONE));
     let user = |text: &str| {

@@ -18,7 +18,7 @@ fn define(scene: &Scene, name: &str, lines: &str) {
 }
 
 #[tokio::test]
-async fn s3_8_sub_agents_of_three_wires_work_in_one_run() {
+async fn sub_agents_of_three_wires_work_in_one_run() {
     // The main agent speaks the fourth.
     let mut scene = Scene::on(Wire::Gemini);
     scene.world.env("CALIBAN_PROVIDER", "anthropic").providers(&format!(
@@ -55,7 +55,7 @@ async fn s3_8_sub_agents_of_three_wires_work_in_one_run() {
 }
 
 #[tokio::test]
-async fn s3_9_and_s3_31_a_model_outside_of_the_list_is_refused_with_the_list() {
+async fn a_model_outside_of_the_list_is_refused_with_the_list() {
     let scene = Scene::new();
     scene
         .world
@@ -84,7 +84,7 @@ async fn s3_9_and_s3_31_a_model_outside_of_the_list_is_refused_with_the_list() {
 }
 
 #[tokio::test]
-async fn s3_23_the_configured_provider_and_model_hold_where_none_is_named() {
+async fn the_configured_provider_and_model_hold_where_none_is_named() {
     for (config, model) in [
         ("default_provider = \"openai\"\ndefault_model = \"gpt-small\"\n", "gpt-small"),
         (
@@ -104,7 +104,7 @@ async fn s3_23_the_configured_provider_and_model_hold_where_none_is_named() {
 }
 
 #[tokio::test]
-async fn s1_18_a_key_of_the_definition_is_sent_for_that_child_alone() {
+async fn a_key_of_the_definition_is_sent_for_that_child_alone() {
     let scene = Scene::new();
     define(&scene, "other", &format!("env:\n  ANTHROPIC_API_KEY: {OTHER_KEY}"));
     scene.parent_calls([agent_with("CHILD-A", "agent", json!("other")), agent("CHILD-B")]);
@@ -120,7 +120,7 @@ async fn s1_18_a_key_of_the_definition_is_sent_for_that_child_alone() {
 }
 
 #[tokio::test]
-async fn c19_a_missing_key_is_a_soft_error_before_any_request() {
+async fn a_missing_key_is_a_soft_error_before_any_request() {
     let mut scene = Scene::new();
     let remote = "[providers.work]\nkind = \"openai_chat\"\nbase_url = \"https://work.invalid/v1\"\n\
                   api_key_env = \"WORK_KEY\"\n[subagents]\ndefault_provider = \"work\"\ndefault_model = \"m\"\n";
@@ -136,7 +136,7 @@ async fn c19_a_missing_key_is_a_soft_error_before_any_request() {
 }
 
 #[tokio::test]
-async fn c19_a_rejected_key_is_soft_only_at_another_provider_and_where_the_operator_says_so() {
+async fn a_rejected_key_is_soft_only_at_another_provider_and_where_the_operator_says_so() {
     let rejected = || error(401, "authentication_error", "invalid key");
     let soft = "[subagents]\nchild_auth = \"soft_if_other_provider\"\n";
     for (config, provider, code) in [(soft, "openai", 0), (soft, "anthropic", 3), ("", "openai", 3)]
@@ -163,7 +163,7 @@ async fn c19_a_rejected_key_is_soft_only_at_another_provider_and_where_the_opera
 }
 
 #[tokio::test]
-async fn s4_16_a_refused_connection_is_a_failed_result_that_names_the_address() {
+async fn a_refused_connection_is_a_failed_result_that_names_the_address() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     drop(free);

@@ -131,7 +131,7 @@ async fn go_on_with_the_child(scene: &Scene, how: &str) -> Recorded {
 }
 
 #[tokio::test]
-async fn t14_killed_before_its_first_answer_a_child_goes_on_by_its_id() {
+async fn killed_before_its_first_answer_a_child_goes_on_by_its_id() {
     for background in [false, true] {
         let scene = scene(background, [text("x").before_headers("held")]);
         let running = scene.run().start();
@@ -142,7 +142,7 @@ async fn t14_killed_before_its_first_answer_a_child_goes_on_by_its_id() {
 }
 
 #[tokio::test]
-async fn t14_killed_in_the_middle_of_its_stream_a_child_goes_on_by_its_id() {
+async fn killed_in_the_middle_of_its_stream_a_child_goes_on_by_its_id() {
     for background in [false, true] {
         let scene = scene(background, [text("half-66").gate("held")]);
         let running = scene.run().start();
@@ -154,7 +154,7 @@ async fn t14_killed_in_the_middle_of_its_stream_a_child_goes_on_by_its_id() {
 }
 
 #[tokio::test]
-async fn t14_killed_in_the_middle_of_its_tool_a_child_goes_on_by_its_id() {
+async fn killed_in_the_middle_of_its_tool_a_child_goes_on_by_its_id() {
     for background in [false, true] {
         let call = bash("echo go > started.fifo; sleep 8.3721");
         let scene = scene(background, [tool_use("Bash", call)]);
@@ -169,7 +169,7 @@ async fn t14_killed_in_the_middle_of_its_tool_a_child_goes_on_by_its_id() {
 }
 
 #[tokio::test]
-async fn t14_killed_after_its_tool_a_child_goes_on_by_its_id_with_the_result() {
+async fn killed_after_its_tool_a_child_goes_on_by_its_id_with_the_result() {
     for background in [false, true] {
         let call = text("first-66").tool_use("Bash", bash("echo OUT-66"));
         let scene = scene(background, [call, text("x").before_headers("held")]);
@@ -183,7 +183,7 @@ async fn t14_killed_after_its_tool_a_child_goes_on_by_its_id_with_the_result() {
 }
 
 #[tokio::test]
-async fn t14_killed_before_its_parent_has_answered_a_child_is_done_and_can_go_on() {
+async fn killed_before_its_parent_has_answered_a_child_is_done_and_can_go_on() {
     let scene = scene(false, [text("REPORT-66")]);
     scene.server.when(PARENT).reply(text("x").before_headers("held"));
     let running = scene.run().start();
@@ -195,7 +195,7 @@ async fn t14_killed_before_its_parent_has_answered_a_child_is_done_and_can_go_on
 }
 
 #[tokio::test]
-async fn t14_killed_before_its_parent_has_read_of_its_end_one_in_the_background_is_done() {
+async fn killed_before_its_parent_has_read_of_its_end_one_in_the_background_is_done() {
     let scene = scene(true, [text("REPORT-66")]);
     let running = scene.run().start();
     running.printed("\"task_notification\"", 1).await;
@@ -206,7 +206,7 @@ async fn t14_killed_before_its_parent_has_read_of_its_end_one_in_the_background_
 }
 
 #[tokio::test]
-async fn t14_after_a_kill_a_background_agent_is_interrupted_and_not_running_for_ever() {
+async fn after_a_kill_a_background_agent_is_interrupted_and_not_running_for_ever() {
     let scene = scene(true, [text("half").gate("held")]);
     let running = scene.run().start();
     scene.server.reached("held").await;
@@ -374,7 +374,7 @@ async fn a_fork_that_an_earlier_version_has_stored_is_refused() {
 }
 
 #[tokio::test]
-async fn t20_one_of_the_second_level_is_still_there_when_it_goes_on() {
+async fn one_of_the_second_level_is_still_there_when_it_goes_on() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_depth = 2\nallow_nested_spawn = true\n");
     scene.server.when(PARENT).reply(calls([agent("CHILD-B")])).then(text(DONE));
@@ -391,7 +391,7 @@ async fn t20_one_of_the_second_level_is_still_there_when_it_goes_on() {
 }
 
 #[tokio::test]
-async fn t20_an_agent_that_goes_on_is_as_deep_and_as_narrow_as_it_was() {
+async fn an_agent_that_goes_on_is_as_deep_and_as_narrow_as_it_was() {
     let scene = Scene::new();
     let input = agent_with("CHILD-A", "tool_allowlist", json!(["Read", "Grep"]));
     finished_child(&scene, input).await;
@@ -426,7 +426,7 @@ fn press_r_below(screen: &Screen, first: &str, second: &str) {
 }
 
 #[tokio::test]
-async fn t20_one_of_the_second_level_gets_no_tool_that_the_one_above_it_had_not() {
+async fn one_of_the_second_level_gets_no_tool_that_the_one_above_it_had_not() {
     let scene = Scene::new();
     finished_grandchild(&scene, agent("CHILD-B"), &["Read", "AgentTool"]).await;
     scene.server.when("CHILD-A").reply(text("RESUMED-77"));
@@ -441,7 +441,7 @@ async fn t20_one_of_the_second_level_gets_no_tool_that_the_one_above_it_had_not(
 }
 
 #[tokio::test]
-async fn t20_one_of_the_second_level_that_was_stored_without_its_bounds_is_refused() {
+async fn one_of_the_second_level_that_was_stored_without_its_bounds_is_refused() {
     let scene = Scene::new();
     finished_grandchild(&scene, agent("CHILD-B"), &["Read", "AgentTool"]).await;
     let below = |path: &PathBuf| std::fs::read_to_string(path).unwrap().contains("CHILD-A look");
@@ -457,7 +457,7 @@ async fn t20_one_of_the_second_level_that_was_stored_without_its_bounds_is_refus
 }
 
 #[tokio::test]
-async fn t20_a_call_beyond_the_depth_limit_is_a_violation_after_a_resume_too() {
+async fn a_call_beyond_the_depth_limit_is_a_violation_after_a_resume_too() {
     let scene = Scene::new();
     finished_child(&scene, agent("CHILD-A")).await;
     scene.server.when("CHILD-A").reply(calls([agent("CHILD-B")]));
@@ -470,7 +470,7 @@ async fn t20_a_call_beyond_the_depth_limit_is_a_violation_after_a_resume_too() {
 }
 
 #[tokio::test]
-async fn s4_9_a_missing_depth_counts_as_none_and_the_path_still_counts() {
+async fn a_missing_depth_counts_as_none_and_the_path_still_counts() {
     let scene = Scene::new();
     finished_child(&scene, agent("CHILD-A")).await;
     for path in [file(&scene), file(&scene).with_extension("meta.json")] {
@@ -487,7 +487,7 @@ async fn s4_9_a_missing_depth_counts_as_none_and_the_path_still_counts() {
 }
 
 #[tokio::test]
-async fn s2_30_sessions_show_takes_an_agents_id_and_prints_that_one_alone() {
+async fn sessions_show_takes_an_agents_id_and_prints_that_one_alone() {
     let scene = Scene::new();
     finished_child(&scene, agent("CHILD-A")).await;
     let id = id(&scene);

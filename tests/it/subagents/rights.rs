@@ -34,7 +34,7 @@ fn touch(file: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn s4_7_a_denied_agent_is_offered_under_no_name_and_a_call_is_denied() {
+async fn a_denied_agent_is_offered_under_no_name_and_a_call_is_denied() {
     for rule in ["AgentTool(explore)", "Agent(explore)", "Task(explore)", "delegate_to_explore"] {
         let scene = Scene::new();
         scene.world.config(&format!(
@@ -59,7 +59,7 @@ async fn s4_7_a_denied_agent_is_offered_under_no_name_and_a_call_is_denied() {
 }
 
 #[tokio::test]
-async fn s2_2_a_denied_agent_tool_is_not_offered_and_a_call_is_denied() {
+async fn a_denied_agent_tool_is_not_offered_and_a_call_is_denied() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nfaces = [\"agent\", \"lifecycle\", \"delegate\"]\n");
     scene.parent_calls([agent("CHILD-A")]);
@@ -76,7 +76,7 @@ async fn s2_2_a_denied_agent_tool_is_not_offered_and_a_call_is_denied() {
 }
 
 #[tokio::test]
-async fn s0_24_a_disallowed_tool_is_offered_to_nobody_and_a_call_is_denied() {
+async fn a_disallowed_tool_is_offered_to_nobody_and_a_call_is_denied() {
     let rows = [
         ("--disallowed-tools", "Bash", vec!["Bash"], tool_use("Bash", bash("touch made.txt"))),
         (
@@ -116,7 +116,7 @@ async fn s0_24_a_disallowed_tool_is_offered_to_nobody_and_a_call_is_denied() {
 }
 
 #[tokio::test]
-async fn s2_18_what_is_described_and_what_is_allowed_are_two_gates() {
+async fn what_is_described_and_what_is_allowed_are_two_gates() {
     for (described, allowed) in [(true, true), (true, false), (false, true), (false, false)] {
         let case = format!("described {described}, allowed {allowed}");
         let scene = Scene::new();
@@ -144,7 +144,7 @@ async fn s2_18_what_is_described_and_what_is_allowed_are_two_gates() {
 }
 
 #[tokio::test]
-async fn c1_a_definitions_mode_narrows_and_only_own_lets_it_widen() {
+async fn a_definitions_mode_narrows_and_only_own_lets_it_widen() {
     // Whose definition, its mode, what the configuration says, and whether its command runs where
     // nobody can be asked.
     let rows = [
@@ -179,7 +179,7 @@ async fn c1_a_definitions_mode_narrows_and_only_own_lets_it_widen() {
 }
 
 #[tokio::test]
-async fn c1_what_narrows_an_agent_narrows_those_below_it() {
+async fn what_narrows_an_agent_narrows_those_below_it() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_depth = 2\n");
     scene.world.agent("free", &definition("plan"));
@@ -197,7 +197,7 @@ async fn c1_what_narrows_an_agent_narrows_those_below_it() {
 }
 
 #[tokio::test]
-async fn c1_with_inherit_a_grant_of_the_parent_is_the_childs_too() {
+async fn with_inherit_a_grant_of_the_parent_is_the_childs_too() {
     let scene = Scene::new();
     scene.world.config("[subagents]\npermissions = \"inherit\"\n");
     let parent = scene.server.when(PARENT).reply(touch("granted.txt"));
@@ -214,7 +214,7 @@ async fn c1_with_inherit_a_grant_of_the_parent_is_the_childs_too() {
 }
 
 #[tokio::test]
-async fn t24_plan_mode_counts_for_the_next_call_of_a_running_child() {
+async fn plan_mode_counts_for_the_next_call_of_a_running_child() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     let child = scene.server.when("CHILD-A").reply(touch("before.txt"));
@@ -253,7 +253,7 @@ fn wait_for_question(screen: &Screen, place: &str) -> String {
 }
 
 #[tokio::test]
-async fn t9_questions_of_two_depths_are_named_and_answered_in_reverse_and_go_with_their_asker() {
+async fn questions_of_two_depths_are_named_and_answered_in_reverse_and_go_with_their_asker() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nmax_depth = 2\n");
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
@@ -308,7 +308,7 @@ fn under_each_name() -> Reply {
 }
 
 #[tokio::test]
-async fn s2_2_an_allow_rule_under_any_name_lets_a_call_under_any_name_run() {
+async fn an_allow_rule_under_any_name_lets_a_call_under_any_name_run() {
     for rule in ["AgentTool", "Agent", "Task", "Bash"] {
         let scene = Scene::new();
         scene.server.when(PARENT).reply(under_each_name()).then(text(DONE));
@@ -330,7 +330,7 @@ async fn s2_2_an_allow_rule_under_any_name_lets_a_call_under_any_name_run() {
 }
 
 #[tokio::test]
-async fn s2_2_an_ask_rule_under_any_name_asks_of_a_call_under_any_name() {
+async fn an_ask_rule_under_any_name_asks_of_a_call_under_any_name() {
     for rule in ["AgentTool", "Agent", "Task", "Bash"] {
         let scene = Scene::new();
         let rules = format!("[permissions]\nask = [\"{rule}\"]\n");

@@ -26,7 +26,7 @@ fn notices(run: &Finished) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn t24_a_new_deny_rule_counts_at_the_next_call_of_a_running_child() {
+async fn a_new_deny_rule_counts_at_the_next_call_of_a_running_child() {
     // The file that changes, and what it says before: nothing, or no such file.
     let rows =
         [(SHARED, None), (LOCAL, None), (SHARED, Some("")), ("the user's", Some("# mine\n"))];
@@ -61,7 +61,7 @@ async fn t24_a_new_deny_rule_counts_at_the_next_call_of_a_running_child() {
 }
 
 #[tokio::test]
-async fn t24_an_allow_rule_that_is_taken_out_no_longer_counts_and_a_projects_file_allows_nothing() {
+async fn an_allow_rule_that_is_taken_out_no_longer_counts_and_a_projects_file_allows_nothing() {
     let scene = Scene::new();
     scene.world.config("[permissions]\nallow = [\"Bash(touch:*)\"]\n");
     scene.parent_calls([agent("CHILD-A")]);
@@ -84,7 +84,7 @@ async fn t24_an_allow_rule_that_is_taken_out_no_longer_counts_and_a_projects_fil
 }
 
 #[tokio::test]
-async fn t24_a_new_configuration_nearer_by_does_not_hide_the_rules_of_the_project() {
+async fn a_new_configuration_nearer_by_does_not_hide_the_rules_of_the_project() {
     let scene = Scene::new();
     scene.world.write(".git/HEAD", "ref: refs/heads/main\n");
     scene.world.write(SHARED, DENY_TOUCH);
@@ -140,7 +140,7 @@ async fn a_broken_rule_file_changes_nothing_and_is_told_once() {
 }
 
 #[tokio::test]
-async fn t24_a_new_deny_rule_also_counts_for_a_call_that_is_asked_about() {
+async fn a_new_deny_rule_also_counts_for_a_call_that_is_asked_about() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(touch("made.txt")).then(text("ok"));

@@ -16,7 +16,7 @@ fn first_of(scene: &Scene, word: &str) -> Recorded {
 }
 
 #[tokio::test]
-async fn s0_1_a_call_of_the_agent_tool_starts_a_second_conversation() {
+async fn a_call_of_the_agent_tool_starts_a_second_conversation() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(text("found it"));
@@ -28,7 +28,7 @@ async fn s0_1_a_call_of_the_agent_tool_starts_a_second_conversation() {
 }
 
 #[tokio::test]
-async fn s0_2_a_call_without_a_prompt_is_an_error_and_starts_nothing() {
+async fn a_call_without_a_prompt_is_an_error_and_starts_nothing() {
     let scene = Scene::new();
     scene.parent_calls([json!({ "description": "look around" }), json!({ "prompt": "  " })]);
     scene.go().await;
@@ -39,7 +39,7 @@ async fn s0_2_a_call_without_a_prompt_is_an_error_and_starts_nothing() {
 }
 
 #[tokio::test]
-async fn s0_3_the_allowlist_is_a_list_or_null_and_nothing_else() {
+async fn the_allowlist_is_a_list_or_null_and_nothing_else() {
     let scene = Scene::new();
     scene.parent_calls([
         agent_with("CHILD-A", "tool_allowlist", json!(["Read"])),
@@ -58,7 +58,7 @@ async fn s0_3_the_allowlist_is_a_list_or_null_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn s0_4_the_model_is_the_parents_unless_the_call_names_one() {
+async fn the_model_is_the_parents_unless_the_call_names_one() {
     let scene = Scene::new();
     let other = agent_with("CHILD-B", "model", json!("claude-haiku-4-5"));
     scene.parent_calls([agent("CHILD-A"), other]);
@@ -71,7 +71,7 @@ async fn s0_4_the_model_is_the_parents_unless_the_call_names_one() {
 }
 
 #[tokio::test]
-async fn s0_5_the_result_is_one_text_block_the_childs_final_text() {
+async fn the_result_is_one_text_block_the_childs_final_text() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene
@@ -87,7 +87,7 @@ async fn s0_5_the_result_is_one_text_block_the_childs_final_text() {
 }
 
 #[tokio::test]
-async fn s0_6_a_long_text_is_cut_with_a_marker_and_kept_in_full() {
+async fn a_long_text_is_cut_with_a_marker_and_kept_in_full() {
     let scene = Scene::new();
     let long: String = (0..6000_u32).map(|n| char::from(b'a' + (n % 26) as u8)).collect();
     scene.parent_calls([agent("CHILD-A")]);
@@ -103,7 +103,7 @@ async fn s0_6_a_long_text_is_cut_with_a_marker_and_kept_in_full() {
 }
 
 #[tokio::test]
-async fn s0_7_a_child_is_no_process_of_its_own() {
+async fn a_child_is_no_process_of_its_own() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
     for word in ["CHILD-A", "CHILD-B"] {
@@ -118,7 +118,7 @@ async fn s0_7_a_child_is_no_process_of_its_own() {
 }
 
 #[tokio::test]
-async fn s0_8_children_in_turn_use_the_parents_connection() {
+async fn children_in_turn_use_the_parents_connection() {
     let scene = Scene::new();
     scene.parent_calls_in_turn(["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D", "CHILD-E"].map(agent));
     for word in ["CHILD-A", "CHILD-B", "CHILD-C", "CHILD-D", "CHILD-E"] {
@@ -135,7 +135,7 @@ async fn s0_8_children_in_turn_use_the_parents_connection() {
 }
 
 #[tokio::test]
-async fn s0_9_two_children_of_one_definition_share_the_cached_prefix() {
+async fn two_children_of_one_definition_share_the_cached_prefix() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
     scene.server.when("CHILD-A").reply(text("a"));
@@ -151,7 +151,7 @@ async fn s0_9_two_children_of_one_definition_share_the_cached_prefix() {
 }
 
 #[tokio::test]
-async fn s0_10_each_call_builds_a_fresh_agent() {
+async fn each_call_builds_a_fresh_agent() {
     let scene = Scene::new();
     scene.parent_calls_in_turn([agent("CHILD-A"), agent("CHILD-B")]);
     scene.server.when("CHILD-A").reply(text("CANARY-77"));
@@ -164,7 +164,7 @@ async fn s0_10_each_call_builds_a_fresh_agent() {
 }
 
 #[tokio::test]
-async fn s0_11_the_child_gets_a_filtered_registry_in_the_parents_order() {
+async fn the_child_gets_a_filtered_registry_in_the_parents_order() {
     let scene = Scene::new();
     let some = agent_with("CHILD-A", "tool_allowlist", json!(["Grep", "Bash", "Read"]));
     scene.parent_calls([some]);
@@ -178,7 +178,7 @@ async fn s0_11_the_child_gets_a_filtered_registry_in_the_parents_order() {
 }
 
 #[tokio::test]
-async fn s0_12_a_child_has_twenty_turns_and_the_model_cannot_raise_that() {
+async fn a_child_has_twenty_turns_and_the_model_cannot_raise_that() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A"), agent_with("CHILD-B", "max_turns", json!(99))]);
     for word in ["CHILD-A", "CHILD-B"] {
@@ -193,7 +193,7 @@ async fn s0_12_a_child_has_twenty_turns_and_the_model_cannot_raise_that() {
 }
 
 #[tokio::test]
-async fn s0_13_an_allowlist_gives_exactly_those_tools() {
+async fn an_allowlist_gives_exactly_those_tools() {
     let scene = Scene::new();
     scene.parent_calls([agent_with("CHILD-A", "tool_allowlist", json!(["Read", "Glob"]))]);
     scene.server.when("CHILD-A").reply(tool_use("Bash", bash("touch evil.txt"))).then(text("ok"));
@@ -208,7 +208,7 @@ async fn s0_13_an_allowlist_gives_exactly_those_tools() {
 }
 
 #[tokio::test]
-async fn s0_14_an_unknown_name_in_the_list_does_not_fail_the_call() {
+async fn an_unknown_name_in_the_list_does_not_fail_the_call() {
     let scene = Scene::new();
     scene.parent_calls([agent_with("CHILD-A", "tool_allowlist", json!(["Read", "Bsah"]))]);
     scene.server.when("CHILD-A").reply(text("fine"));
@@ -219,7 +219,7 @@ async fn s0_14_an_unknown_name_in_the_list_does_not_fail_the_call() {
 }
 
 #[tokio::test]
-async fn s0_15_without_a_list_the_child_has_all_tools_but_the_agent_tool() {
+async fn without_a_list_the_child_has_all_tools_but_the_agent_tool() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(text("a"));
@@ -233,7 +233,7 @@ async fn s0_15_without_a_list_the_child_has_all_tools_but_the_agent_tool() {
 }
 
 #[tokio::test]
-async fn s0_16_no_child_has_the_agent_tool_even_if_it_is_listed() {
+async fn no_child_has_the_agent_tool_even_if_it_is_listed() {
     let scene = Scene::new();
     let listed = json!(["AgentTool", "Agent", "Task", "Read"]);
     scene.parent_calls([agent_with("CHILD-A", "tool_allowlist", listed)]);
@@ -244,7 +244,7 @@ async fn s0_16_no_child_has_the_agent_tool_even_if_it_is_listed() {
 }
 
 #[tokio::test]
-async fn s0_17_the_child_inherits_the_output_limit() {
+async fn the_child_inherits_the_output_limit() {
     let scene = Scene::new();
     scene.world.config("[model]\nmax_tokens = 7777\n");
     scene.parent_calls([agent("CHILD-A")]);
@@ -256,7 +256,7 @@ async fn s0_17_the_child_inherits_the_output_limit() {
 }
 
 #[tokio::test]
-async fn s0_19_the_parent_transcript_gets_only_the_call_and_its_result() {
+async fn the_parent_transcript_gets_only_the_call_and_its_result() {
     let scene = Scene::new();
     scene.world.write("secret.txt", "CANARY-77\n");
     let path = scene.world.project_dir().join("secret.txt");
@@ -288,7 +288,7 @@ async fn logged() -> Scene {
 }
 
 #[tokio::test]
-async fn s0_20_the_debug_log_holds_the_childs_full_trace() {
+async fn the_debug_log_holds_the_childs_full_trace() {
     let scene = logged().await;
     let is_child = |record: &Value| record["agent"].as_str().is_some_and(|path| path != "root");
     let turns = log_of(&scene, "turn_started");
@@ -303,7 +303,7 @@ async fn s0_20_the_debug_log_holds_the_childs_full_trace() {
 }
 
 #[tokio::test]
-async fn s0_21_the_parent_asks_nothing_until_the_child_has_ended() {
+async fn the_parent_asks_nothing_until_the_child_has_ended() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene.server.when("CHILD-A").reply(tool_use("Bash", bash("true"))).then(text("x").gate("held"));
@@ -319,7 +319,7 @@ async fn s0_21_the_parent_asks_nothing_until_the_child_has_ended() {
 }
 
 #[tokio::test]
-async fn s0_22_the_parents_end_is_the_childrens_end() {
+async fn the_parents_end_is_the_childrens_end() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
     for word in ["CHILD-A", "CHILD-B"] {
@@ -339,7 +339,7 @@ async fn s0_22_the_parents_end_is_the_childrens_end() {
 }
 
 #[tokio::test]
-async fn s0_24_a_deny_rule_holds_for_the_childs_tools() {
+async fn a_deny_rule_holds_for_the_childs_tools() {
     let scene = Scene::new();
     scene.world.config("[permissions]\ndeny = [\"Bash(touch:*)\"]\n");
     scene.parent_calls([agent("CHILD-A")]);
@@ -353,7 +353,7 @@ async fn s0_24_a_deny_rule_holds_for_the_childs_tools() {
 }
 
 #[tokio::test]
-async fn s0_25_the_screen_shows_what_a_child_does_while_the_parent_waits() {
+async fn the_screen_shows_what_a_child_does_while_the_parent_waits() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene
@@ -388,7 +388,7 @@ async fn s0_25_the_screen_shows_what_a_child_does_while_the_parent_waits() {
 }
 
 #[tokio::test]
-async fn s0_26_usage_is_one_line_for_the_call_with_the_details_in_the_log() {
+async fn usage_is_one_line_for_the_call_with_the_details_in_the_log() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     scene
@@ -411,7 +411,7 @@ async fn s0_26_usage_is_one_line_for_the_call_with_the_details_in_the_log() {
 }
 
 #[tokio::test]
-async fn s0_27_calls_of_one_message_run_at_once() {
+async fn calls_of_one_message_run_at_once() {
     let scene = Scene::new();
     scene.parent_calls(["CHILD-A", "CHILD-B", "CHILD-C"].map(agent));
     for word in ["CHILD-A", "CHILD-B", "CHILD-C"] {
@@ -428,7 +428,7 @@ async fn s0_27_calls_of_one_message_run_at_once() {
 }
 
 #[tokio::test]
-async fn s0_28_an_overloaded_child_tries_again_as_the_parent_does() {
+async fn an_overloaded_child_tries_again_as_the_parent_does() {
     let scene = Scene::new();
     scene.server.when(PARENT).reply(error(529, "overloaded_error", "busy"));
     scene.server.when(PARENT).reply(calls([agent("CHILD-A")])).then(text(DONE));
@@ -440,7 +440,7 @@ async fn s0_28_an_overloaded_child_tries_again_as_the_parent_does() {
 }
 
 #[tokio::test]
-async fn s2_3_the_tool_can_be_offered_under_another_of_its_names() {
+async fn the_tool_can_be_offered_under_another_of_its_names() {
     for name in ["Agent", "Task"] {
         let scene = Scene::new();
         scene.world.config(&format!("[subagents]\ntool_name = \"{name}\"\n"));
@@ -462,7 +462,7 @@ async fn s2_3_the_tool_can_be_offered_under_another_of_its_names() {
 }
 
 #[tokio::test]
-async fn c9_without_a_cap_a_long_text_comes_whole() {
+async fn without_a_cap_a_long_text_comes_whole() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nresult_max_chars = 0\n");
     let long: String = (0..6000_u32).map(|n| char::from(b'a' + (n % 26) as u8)).collect();

@@ -18,7 +18,7 @@ use crate::support::world::KEY;
 const ONE_RETRY: &str = "[providers.anthropic]\nmax_retries = 1\n";
 
 #[tokio::test]
-async fn t2_a_text_is_cut_at_a_grapheme_and_the_cap_holds_with_the_marker() {
+async fn a_text_is_cut_at_a_grapheme_and_the_cap_holds_with_the_marker() {
     let family = "\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}";
     let accent = "e\u{301}\u{323}";
     let texts = [
@@ -63,7 +63,7 @@ async fn t2_a_text_is_cut_at_a_grapheme_and_the_cap_holds_with_the_marker() {
 }
 
 #[tokio::test]
-async fn t3_results_come_in_call_order_and_one_failure_leaves_the_siblings_alone() {
+async fn results_come_in_call_order_and_one_failure_leaves_the_siblings_alone() {
     let scene = Scene::new();
     scene.world.config(ONE_RETRY);
     scene.parent_calls(["CHILD-A", "CHILD-B", "CHILD-C"].map(agent));
@@ -99,7 +99,7 @@ async fn t3_results_come_in_call_order_and_one_failure_leaves_the_siblings_alone
 }
 
 #[tokio::test]
-async fn t4_a_turn_limit_is_a_flagged_partial_result_and_its_last_calls_are_not_run() {
+async fn a_turn_limit_is_a_flagged_partial_result_and_its_last_calls_are_not_run() {
     let scene = Scene::new();
     scene.world.agent(
         "short",
@@ -126,7 +126,7 @@ async fn t4_a_turn_limit_is_a_flagged_partial_result_and_its_last_calls_are_not_
 }
 
 #[tokio::test]
-async fn t5_a_rejected_key_in_a_child_stops_the_run_and_its_siblings() {
+async fn a_rejected_key_in_a_child_stops_the_run_and_its_siblings() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A"), agent("CHILD-B")]);
     let rejected = error(401, "authentication_error", &format!("invalid x-api-key {KEY}"));
@@ -147,7 +147,7 @@ async fn t5_a_rejected_key_in_a_child_stops_the_run_and_its_siblings() {
 }
 
 #[tokio::test]
-async fn t5_a_rate_limit_in_a_child_is_a_soft_result_after_the_wait_it_was_asked_for() {
+async fn a_rate_limit_in_a_child_is_a_soft_result_after_the_wait_it_was_asked_for() {
     let scene = Scene::new();
     scene.world.config(ONE_RETRY);
     scene.parent_calls([agent("CHILD-A")]);
@@ -163,7 +163,7 @@ async fn t5_a_rate_limit_in_a_child_is_a_soft_result_after_the_wait_it_was_asked
 }
 
 #[tokio::test]
-async fn t5_a_rate_limit_after_partial_work_keeps_the_partial_text_flagged() {
+async fn a_rate_limit_after_partial_work_keeps_the_partial_text_flagged() {
     let scene = Scene::new();
     scene.world.config(ONE_RETRY);
     scene.parent_calls([agent("CHILD-A")]);
@@ -179,7 +179,7 @@ async fn t5_a_rate_limit_after_partial_work_keeps_the_partial_text_flagged() {
 }
 
 #[tokio::test]
-async fn t7_a_list_of_only_unknown_names_is_refused_before_any_request() {
+async fn a_list_of_only_unknown_names_is_refused_before_any_request() {
     let scene = Scene::new();
     scene.parent_calls([
         agent_with("CHILD-A", "tool_allowlist", json!(["Bsah", "Raed"])),
@@ -200,7 +200,7 @@ async fn t7_a_list_of_only_unknown_names_is_refused_before_any_request() {
 }
 
 #[tokio::test]
-async fn t8_an_empty_end_is_not_an_answer_and_no_older_remark_is_sold_as_one() {
+async fn an_empty_end_is_not_an_answer_and_no_older_remark_is_sold_as_one() {
     let endings = [
         ("nothing", Reply::stream()),
         ("thinking", thinking("hm", "sig-1")),
@@ -224,7 +224,7 @@ async fn t8_an_empty_end_is_not_an_answer_and_no_older_remark_is_sold_as_one() {
 }
 
 #[tokio::test]
-async fn t1_an_interrupt_in_mid_tool_leaves_transcripts_that_the_next_prompt_can_use() {
+async fn an_interrupt_in_mid_tool_leaves_transcripts_that_the_next_prompt_can_use() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     let time = process::marked_seconds(61);
@@ -258,7 +258,7 @@ async fn t1_an_interrupt_in_mid_tool_leaves_transcripts_that_the_next_prompt_can
 }
 
 #[tokio::test]
-async fn t10_a_second_interrupt_ends_at_once_with_the_same_code() {
+async fn a_second_interrupt_ends_at_once_with_the_same_code() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     let time = process::marked_seconds(62);
@@ -276,7 +276,7 @@ async fn t10_a_second_interrupt_ends_at_once_with_the_same_code() {
 }
 
 #[tokio::test]
-async fn c10_and_t7_strict_tools_make_one_unknown_name_an_error_before_any_request() {
+async fn strict_tools_make_one_unknown_name_an_error_before_any_request() {
     let scene = Scene::new();
     scene.world.config("[subagents]\nstrict_tools = true\n");
     scene.parent_calls([
@@ -294,7 +294,7 @@ async fn c10_and_t7_strict_tools_make_one_unknown_name_an_error_before_any_reque
 }
 
 #[tokio::test]
-async fn c10_and_t7_a_name_in_the_wrong_case_is_dropped_and_the_output_tells_of_it() {
+async fn a_name_in_the_wrong_case_is_dropped_and_the_output_tells_of_it() {
     let scene = Scene::new();
     scene.parent_calls([agent_with("CHILD-A", "tool_allowlist", json!(["Grep", "read"]))]);
     scene.server.when("CHILD-A").reply(text("fine"));
@@ -338,7 +338,7 @@ async fn ended_by_a_closed_terminal(scene: &Scene, at_work: Fifo) -> u32 {
 }
 
 #[tokio::test]
-async fn t10_a_closed_terminal_ends_all_and_leaves_transcripts_that_the_next_prompt_can_use() {
+async fn a_closed_terminal_ends_all_and_leaves_transcripts_that_the_next_prompt_can_use() {
     let scene = Scene::new();
     scene.parent_calls([agent("CHILD-A")]);
     let time = process::marked_seconds(66);

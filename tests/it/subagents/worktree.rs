@@ -91,7 +91,7 @@ pub(super) fn worktrees(scene: &Scene) -> Vec<PathBuf> {
 }
 
 #[tokio::test]
-async fn s1_17_a_relative_path_is_the_worktrees() {
+async fn a_relative_path_is_the_worktrees() {
     let scene = scene();
     scene.world.write("a.txt", "changed since\n");
     scene.parent_calls([tidy("CHILD-A")]);
@@ -127,7 +127,7 @@ async fn the_git_of_a_worktree_is_none_of_a_folder_of_the_session() {
 }
 
 #[tokio::test]
-async fn t24_an_isolated_child_writes_in_its_worktree_and_nowhere_else() {
+async fn an_isolated_child_writes_in_its_worktree_and_nowhere_else() {
     let scene = scene();
     let original = scene.world.project_dir().canonicalize().unwrap().join("a.txt");
     let original = original.display().to_string();
@@ -201,7 +201,7 @@ async fn an_isolated_child_of_a_folder_in_the_repository_can_write_in_all_of_its
 }
 
 #[tokio::test]
-async fn s1_5_the_working_directory_stays_while_an_isolated_child_works() {
+async fn the_working_directory_stays_while_an_isolated_child_works() {
     let scene = scene();
     let project = std::fs::canonicalize(scene.world.project_dir()).unwrap();
     // The confined shell stands in `/` and reads from a pipe until the test lets it go on.
@@ -268,7 +268,7 @@ async fn a_rule_through_a_link_holds_for_an_isolated_child_as_for_its_parent() {
 }
 
 #[tokio::test]
-async fn t24_a_background_shell_of_an_isolated_child_is_confined_too() {
+async fn a_background_shell_of_an_isolated_child_is_confined_too() {
     let scene = scene();
     let outside = scene.world.project_dir().canonicalize().unwrap().join("b.txt");
     let command = format!("echo escaped > {}; echo mine > new.txt", outside.display());
@@ -316,7 +316,7 @@ async fn children_in_worktrees_of_their_own_change_the_same_file_at_once() {
 }
 
 #[tokio::test]
-async fn t24_an_agent_below_an_isolated_one_works_in_its_worktree_and_cannot_leave_it() {
+async fn an_agent_below_an_isolated_one_works_in_its_worktree_and_cannot_leave_it() {
     let scene = scene();
     scene.world.config("[subagents]\nmax_depth = 2\n");
     let original = scene.world.project_dir().canonicalize().unwrap();

@@ -65,7 +65,7 @@ fn tool(name: &str) -> ToolSpec {
 }
 
 #[test]
-fn s2_14_a_tool_is_forced_by_its_name_but_never_beside_thinking() {
+fn a_tool_is_forced_by_its_name_but_never_beside_thinking() {
     let messages = [Message::user(vec![ContentBlock::text("go")])];
     let tools = [tool("AgentTool")];
     let choice = |name, thinking| {

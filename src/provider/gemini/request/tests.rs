@@ -92,7 +92,7 @@ fn thoughts_are_asked_for_as_the_catalogue_and_the_person_say() {
 }
 
 #[test]
-fn s2_14_a_tool_is_forced_by_its_name() {
+fn a_tool_is_forced_by_its_name() {
     let messages = [Message::user_text("go")];
     let tools = [read()];
     let choice = |tool_choice| {

@@ -57,7 +57,7 @@ fn image(data: &str) -> ImageSource {
 }
 
 #[test]
-fn s2_14_a_tool_is_forced_by_its_name() {
+fn a_tool_is_forced_by_its_name() {
     let messages = [Message::user(vec![ContentBlock::text("go")])];
     let input_schema = json!({"type": "object"}).into();
     let tools = [ToolSpec { name: "AgentTool".into(), description: "d".into(), input_schema }];

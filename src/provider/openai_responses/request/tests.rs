@@ -110,7 +110,7 @@ fn nothing_is_asked_of_a_model_that_does_not_reason() {
 }
 
 #[test]
-fn s2_14_a_tool_is_forced_by_its_name() {
+fn a_tool_is_forced_by_its_name() {
     let messages = [Message::user_text("go")];
     let tools = [read()];
     let choice = |tool_choice| {

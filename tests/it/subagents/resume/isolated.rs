@@ -108,7 +108,7 @@ async fn an_isolated_agent_whose_worktree_is_gone_gets_a_new_one_and_is_told() {
 }
 
 #[tokio::test]
-async fn t20_one_below_an_isolated_agent_does_not_go_on_outside_of_its_worktree() {
+async fn one_below_an_isolated_agent_does_not_go_on_outside_of_its_worktree() {
     let scene = repository();
     finished_grandchild(&scene, tidy("CHILD-B"), &["Read", "Write", "AgentTool"]).await;
     define_tidy(&scene, "");
