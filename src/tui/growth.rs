@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use crate::protocol::{AgentEvent, AgentPath, EventKind, SessionId};
+use crate::protocol::{AgentEvent, AgentPath, SessionId};
 use crate::tui::agents::{HISTORY_START, RunPhase, TranscriptLocation, update as agents};
 use crate::tui::events::{apply_stored, prompts_in};
 use crate::tui::host::HostRequest;
