@@ -63,12 +63,15 @@ pub fn rule(model: &TuiModel, layout: &ScreenLayout, painter: Painter<'_>) -> Li
         }
     }
     if model.session.read_only {
+        let is_named = addressee.is_some_and(|agent| agent.run.phase == RunPhase::Elsewhere);
         let words = match &*model.session.growth {
-            growth if growth.left => "the other caliban has left the session",
-            growth if growth.is_at_work() => labels::ELSEWHERE,
-            _ => "the session is open in another caliban",
+            growth if growth.left => ": the other caliban has left the session",
+            // The agent's own words say it.
+            _ if is_named => "",
+            growth if growth.is_at_work() => ": at work in the other caliban",
+            _ => ": the session is open in another caliban",
         };
-        left.push(Span::styled(format!(" · read-only: {words}"), theme.question));
+        left.push(Span::styled(format!(" · read-only{words}"), theme.question));
     } else if model.composer.is_shell_line() {
         left.push(Span::styled(
             " · runs in your shell · main sees it with your next prompt",
