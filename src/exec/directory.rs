@@ -11,7 +11,7 @@ use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use tokio::process::ChildStderr;
 
 use super::env::GIT_SETTINGS;
-use crate::protocol::EnvOverlay;
+use crate::protocol::{EnvOverlay, LINE_VARIABLES};
 
 /// The descriptor of the pipe while a command runs: higher than any a script picks by hand.
 const PIPE: u8 = 19;
@@ -40,15 +40,22 @@ pub fn start_file(env: &EnvOverlay) -> Option<&str> {
 pub fn start_text(env: &EnvOverlay) -> String {
     let own = match start_file(env) {
         Some(own) => format!(
-            "CALIBAN_START=$PWD BASH_ENV={}\n. \"$BASH_ENV\"\n{PLAIN_CD}\n{STAY}\n{}",
+            "CALIBAN_START=$PWD BASH_ENV={}\n. \"$BASH_ENV\"\n{PLAIN_CD}\n{}\n{STAY}\n{}",
             quoted(own),
+            keep_line_variables(),
             git_settings(),
         ),
-        None => format!("unset BASH_ENV\n{PLAIN_CD}"),
+        None => format!("unset BASH_ENV\n{PLAIN_CD}\n{}", keep_line_variables()),
     };
     // Turn tracing and errors off: a command's output must hold nothing of ours.
     let leave = format!("{{ set +x; builtin pwd -P >&{PIPE} || :; }} 2>/dev/null");
     format!("exec {PIPE}>&5 5>&- 4<&-\n{own}\ntrap {} EXIT", quoted(&leave))
+}
+
+/// Hands the variables that a line sets for itself to no program, also where the environment or the start
+/// file exports them.
+fn keep_line_variables() -> String {
+    format!("set +a\nexport -n {{a..z}} {}", LINE_VARIABLES.join(" "))
 }
 
 /// Sets our git settings once more: a start file that sets some of its own replaces all of them.

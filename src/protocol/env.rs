@@ -10,6 +10,10 @@ use std::sync::Arc;
 /// Counts the programs and agents above a process that an agent starts.
 pub const DEPTH_VARIABLE: &str = "CALIBAN_DEPTH";
 
+/// Variables that a command line sets for itself, besides a single lower-case letter. Commands get none of
+/// them from outside, so that no program sees what the line sets.
+pub const LINE_VARIABLES: [&str; 7] = ["arg", "dir", "file", "item", "line", "name", "word"];
+
 /// Variables by which the loader finds libraries for every program: folders of libraries, or libraries themselves.
 const LIBRARY_VARIABLES: [&str; 11] = [
     "LD_LIBRARY_PATH",

@@ -40,7 +40,7 @@ pub mod worktree;
 pub use access::{Access, BashVersion, PathTarget, ReadOnly};
 pub use command::{Command, PromptTiming, QueuedPrompt, Sender};
 pub use display::{MotionMode, NotificationMethod, PaneLayout};
-pub use env::{DEPTH_VARIABLE, EnvOverlay};
+pub use env::{DEPTH_VARIABLE, EnvOverlay, LINE_VARIABLES};
 pub use escape::EscapeReader;
 pub use event::{
     AgentEvent, AgentInfo, CompactionState, EventKind, HookOutcome, HookRunInfo, ModelCause,

@@ -169,6 +169,19 @@ async fn cd_goes_where_its_argument_says() {
 }
 
 #[tokio::test]
+async fn no_program_gets_a_variable_that_a_line_sets_for_itself() {
+    let mut place = ShellFixture::new();
+    std::fs::write(place.base().join("start"), "export x=start word=start; set -a\n").unwrap();
+    place.env = place.env.with([("dir", "out"), ("x", "out"), ("other", "out")]);
+    for env in [place.env.clone(), place.env.with([("BASH_ENV", place.base().join("start"))])] {
+        place.env = env;
+        let line = "dir=in; x=in; word=in; item=in; for name in in; do env; done";
+        let seen = place.run(&format!("{line} | grep -E '^(dir|x|word|item|name|other)='")).await;
+        assert_eq!(seen.report(), "other=out");
+    }
+}
+
+#[tokio::test]
 async fn bash_starts_as_the_gate_assumes_whatever_the_users_start_file_sets() {
     let mut place = ShellFixture::new();
     let start = place.base().join("start");

@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::{Splitter, expansion, named_children};
 use crate::permission::script::{Assignment, SimpleCommand, VariableValue, Word, printf_sets};
+use crate::protocol::LINE_VARIABLES;
 
 /// These change a program's output, not its effects: colors, logging, time zone, number of threads.
 /// A locale is none of them: it says what bash takes for a character.
@@ -20,19 +21,19 @@ const HARMLESS: &[&str] = &[
     "TZ",
 ];
 
-/// Variables that no program reads: a line's private ones. A single lower-case letter is such a name too.
-const PRIVATE: &[&str] = &["arg", "dir", "file", "item", "line", "name", "word"];
-
 /// Whether the assignment may precede a command or be exported, so that programs see it.
 fn is_harmless(name: &str, value: &Word) -> bool {
-    // Without a slash it cannot name a file of its own choosing.
-    HARMLESS.contains(&name) && value.literal && !value.text.contains('/')
+    // No file of its own choosing, and nothing that a program may expand or evaluate, as make does with the
+    // variables of its environment.
+    let marks = if matches!(name, "RUST_LOG" | "TZ") { "_.,:=+-" } else { "_." };
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || marks.contains(c);
+    HARMLESS.contains(&name) && value.literal && value.text.chars().all(is_plain)
 }
 
-/// Whether a variable is private to the line. Others may already be exported, so setting them
-/// changes the effects of programs.
+/// Whether a variable is private to the line: no program gets it from outside. Others may already be
+/// exported, so setting them changes the effects of programs.
 pub fn is_private(name: &str) -> bool {
-    matches!(name.as_bytes(), [b'a'..=b'z']) || PRIVATE.contains(&name)
+    matches!(name.as_bytes(), [b'a'..=b'z']) || LINE_VARIABLES.contains(&name)
 }
 
 /// Whether bash takes the text for the name of a variable.

@@ -229,7 +229,14 @@ fn assignments_before_a_command_are_kept_with_it() {
         command.unwrap().assignments.iter().all(|assignment| assignment.harmless)
     };
     assert!(harmless("RUST_BACKTRACE=1 NO_COLOR= a"));
+    assert!(harmless("RUST_LOG=debug,hyper::client=off TZ=UTC+1 a"));
     for line in [
+        "CI='$(shell touch x)' a",
+        "CI='a[$(touch x)]' a",
+        "NO_COLOR='`touch x`' a",
+        "TZ=x[0] a",
+        "CI='a b' a",
+        "CI=PATH=1 a",
         "x=1 a",
         "prefix=b a",
         "npm_config_script_shell=./x a",
