@@ -249,8 +249,8 @@ impl SessionStore {
         .map_err(|source| StoreError::Read { id, path, source })
     }
 
-    /// Reads a session without changing it, to start a new one from it. The old session's costs do
-    /// not carry over, and its agents are known only by the results of their calls.
+    /// Reads a session without changing it, to start a new one from it. The old session's agents are known
+    /// only by the results of their calls.
     fn load_for_fork(
         &self,
         id: SessionId,
@@ -266,15 +266,7 @@ impl SessionStore {
         let transcript =
             Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
                 .map_err(|source| StoreError::Read { id, path: path.clone(), source })?;
-        let mut history = replay.into_session(&dir).0;
-        // The copy has spent nothing, but its window holds what the original's does.
-        for event in &mut history {
-            if let EventKind::TurnFinished { cost, usage, .. } = &mut event.kind {
-                *cost = Cost::default();
-                let cache_read_input_tokens = usage.context();
-                *usage = Usage { cache_read_input_tokens, ..Usage::default() };
-            }
-        }
+        let history = replay.into_session(&dir).0;
         Ok((transcript, history))
     }
 

@@ -114,6 +114,9 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
                     .push(ScreenEffect::Ask(HostRequest::SessionName { session: id, name: None }));
             }
             open_session(model, history, was.is_some_and(|was| was != id));
+            if forked {
+                replay::forget_spending(model);
+            }
             model.session.earlier_prompts = earlier;
             let was_read_only = std::mem::take(&mut model.session.read_only);
             if was_read_only && forked {

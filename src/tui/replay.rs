@@ -31,6 +31,15 @@ pub(super) fn clear(model: &mut TuiModel) {
     model.questions = QuestionQueue::default();
 }
 
+/// Begins the account of a copy anew: what its history cost, the original has paid.
+pub(super) fn forget_spending(model: &mut TuiModel) {
+    model.session.cost = Cost::default();
+    model.session.main_spent = Default::default();
+    for agent in model.agents.iter_mut() {
+        agent.paid = Cost::default();
+    }
+}
+
 /// Ends the agents of the history: all have ended and have no row in the background.
 pub(super) fn end_agents(model: &mut TuiModel) {
     let now = model.now;

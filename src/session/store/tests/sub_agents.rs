@@ -384,25 +384,6 @@ async fn what_another_program_works_on_is_not_interrupted_for_who_reads_or_copie
 }
 
 #[tokio::test]
-async fn a_copy_has_spent_nothing_and_fills_its_window() {
-    let bench = StoreFixture::new();
-    let (id, journal) = bench.create();
-    journal.append(&Message::user_text("go"), None).await.unwrap();
-    let usage = Usage { input_tokens: 5000, output_tokens: 40, ..Usage::default() };
-    let done = Message::assistant(vec![ContentBlock::text("done")]);
-    journal.spent(RequestCost { usage, ..spent(1, 1.0) }).await.unwrap();
-    journal.append(&done, Some("m")).await.unwrap();
-    let copy = bench.store.fork(id, bench.session(SessionId::generate()), &worded).unwrap();
-    let turns = copy.history.iter().filter_map(|event| match &event.kind {
-        EventKind::TurnFinished { usage, cost, .. } => {
-            Some((usage.counted(), usage.context(), cost.usd))
-        }
-        _ => None,
-    });
-    assert_eq!(turns.collect::<Vec<_>>(), [(0, 5040, 0.0)]);
-}
-
-#[tokio::test]
 async fn an_agent_that_never_began_keeps_its_place_among_those_that_did() {
     let bench = StoreFixture::new();
     let (id, journal) = bench.create();
