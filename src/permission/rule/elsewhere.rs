@@ -87,6 +87,9 @@ pub fn elsewhere_reason(
             || word.literal
                 && joined_names(&word.text).any(|name| is_other_name(name, bases, &tops))
     };
+    if let Some(base) = bases.iter().find(|base| !is_plain_below(base, &tops)) {
+        return Some(format!("programs may take the name of {} for text", places.show(base)));
+    }
     let mut words = command.words.iter().take(named.words).filter(|_| !is_at_top);
     if let Some(word) = words.find(|word| is_other(word)) {
         return Some(format!("{} is not the project's own there", word.raw));
@@ -123,6 +126,21 @@ pub fn elsewhere_reason(
     }
     let known = &shell.other_git[usize::from(named.is_general)];
     known.get_or_init(|| other_git(bases, &tops, named, places)).clone()
+}
+
+/// Whether the names of a folder's path below the project are plain. A command finds its folder in `PWD`,
+/// which make expands and recipes hand to a shell.
+fn is_plain_below(base: &Path, tops: &[PathBuf]) -> bool {
+    let below = tops.iter().filter_map(|top| base.strip_prefix(top).ok());
+    let below = below.min_by_key(|below| below.as_os_str().len()).unwrap_or(base);
+    let Some(text) = below.to_str() else { return false };
+    let is_letter = |c: char| c.is_alphanumeric() || "_.-+,@=~%:/".contains(c);
+    // What follows a blank must be no option and no path of its own.
+    let mut follows_blank = false;
+    text.chars().all(|c| {
+        let after_blank = std::mem::replace(&mut follows_blank, c == ' ');
+        if after_blank { c.is_alphanumeric() || "_.".contains(c) } else { c == ' ' || is_letter(c) }
+    }) && !text.ends_with(' ')
 }
 
 /// Why a program that a rule for all projects names may be another one in this project.

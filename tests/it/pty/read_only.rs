@@ -159,6 +159,9 @@ async fn the_agents_of_the_original_are_no_cost_of_a_copy() {
     send(&copy, "/cost");
     let shown = copy.wait_for("agents included");
     assert!(shown.contains("session   $0.00"), "{shown}");
+    assert!(shown.contains("tokens    0, agents included"), "{shown}");
+    // The turn is shown as it was.
+    assert!(copy.contents().contains("✓ 1 · 50k tokens"), "{shown}");
     let row = shown.lines().find(|line| line.contains("1 general-purpose")).unwrap_or_default();
     assert!(row.contains("$0.10  before the copy"), "{shown}");
 }

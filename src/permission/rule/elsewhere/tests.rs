@@ -81,6 +81,30 @@ fn a_rule_means_the_files_and_the_repository_of_the_project() {
 }
 
 #[test]
+fn no_rule_holds_in_a_folder_whose_name_a_makefile_would_expand() {
+    let bench = bench().allow("Bash(make -C /tmp/p:*)");
+    let project = bench.root.join("project");
+    for name in
+        ["$(shell touch x)", "`touch x`", "a;touch x", "a -v b", "a \nb", "a|b", "x>y", "a "]
+    {
+        fs::create_dir_all(project.join(name).join("src")).unwrap();
+        for line in ["npm test", "make -C /tmp/p test"] {
+            for folder in [name.to_owned(), format!("{name}/src")] {
+                let judgement = bench.bash_in(&folder, line);
+                assert_eq!(judgement.decision, Ask, "{folder}: {}", judgement.why);
+                let line = format!("cd '{folder}' && {line}");
+                assert_eq!(bench.bash(&line), Ask, "{line}");
+            }
+        }
+    }
+    for name in ["src", "a b", "Ümlaut", "x.y-z_1", "@scope", "~b", "c++"] {
+        fs::create_dir_all(project.join(name)).unwrap();
+        assert_eq!(bench.bash_in(name, "npm test").decision, Allow, "{name}");
+        assert_eq!(bench.bash(&format!("cd '{name}' && npm test")), Allow, "{name}");
+    }
+}
+
+#[test]
 fn a_rule_for_git_holds_in_none_of_gits_own_folders() {
     let bench = bench();
     let project = bench.root.join("project");
