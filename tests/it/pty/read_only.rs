@@ -175,6 +175,7 @@ async fn the_list_of_sessions_marks_those_that_are_open_elsewhere() {
     let row = |shown: &str| shown.lines().find(|line| line.contains("HELLO-1")).map(str::to_owned);
     second.wait_until("the mark", |shown| row(shown).is_some_and(|row| row.contains("  open")));
     second.keys(CTRL_C);
+    second.wait_gone("just now");
     first.keys(CTRL_D);
     first.wait_ended();
     send(&second, "/resume");
