@@ -7,6 +7,7 @@
 //! - [`config`]: layered configuration, the environment, the model catalogue
 //! - [`spanned`]: values with their lines, from JSON and front matter
 //! - [`markdown`]: files that users write for agents
+//! - [`media`]: images for models
 //! - [`provider`]: model APIs, one file per wire
 //! - [`exec`], [`tool`]: child processes, and the tools that models call
 //! - [`git`]: our own calls of git
@@ -37,6 +38,7 @@ pub mod git;
 pub mod headless;
 pub mod hook;
 pub mod markdown;
+pub mod media;
 pub mod memory;
 pub mod permission;
 pub mod protocol;

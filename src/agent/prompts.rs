@@ -7,8 +7,8 @@ use super::size;
 use super::state::Agent;
 use crate::protocol::format::thousands;
 use crate::protocol::{
-    AgentId, ContentBlock, EXIT_PLAN_TOOL, EventKind, EventSink, ImageSource, PermissionMode,
-    PromptId, QueuedPrompt, Redactor, Sender,
+    AgentId, ContentBlock, EXIT_PLAN_TOOL, EventKind, EventSink, PermissionMode, PromptId,
+    PromptImage, QueuedPrompt, Redactor, Sender,
 };
 
 /// The note that goes to the model with each prompt in plan mode.
@@ -20,8 +20,7 @@ const PLAN_MODE_NOTE: &str = "[Plan mode is on: read and search, but change noth
 pub struct Prompt {
     pub id: Option<PromptId>,
     pub text: String,
-    /// Images that follow the text.
-    pub images: Vec<ImageSource>,
+    pub images: Vec<PromptImage>,
     pub from: Sender,
     /// The sub-agent whose end it reports.
     pub report: Option<AgentId>,
@@ -136,15 +135,85 @@ pub(super) fn read_prompt(
     blocks.splice(0..0, results);
     blocks.extend(shell_runs);
     blocks.extend(note.map(ContentBlock::aside));
-    // No provider accepts an empty text.
-    blocks.extend((!text.trim().is_empty()).then_some(ContentBlock::Text {
-        text,
-        aside: false,
-        report,
-        summary: false,
-        shell: None,
-    }));
-    blocks.extend(images.into_iter().map(|source| ContentBlock::Image { source }));
+    for PromptImage { label, .. } in &images {
+        events.emit(EventKind::ImageRead { label: label.clone() });
+    }
+    place_images(&text, report, images, blocks);
     blocks.extend(command.map(ContentBlock::aside));
     blocks.extend(forced_call.map(|call| ContentBlock::aside(call.hint)));
+}
+
+/// Adds a prompt's text and its images, each behind the part of the text that stands for it.
+fn place_images(
+    text: &Arc<str>,
+    report: Option<AgentId>,
+    images: Vec<PromptImage>,
+    blocks: &mut Vec<ContentBlock>,
+) {
+    // No provider accepts an empty text.
+    let piece = |text: Arc<str>| {
+        let block = ContentBlock::Text { text, aside: false, report, summary: false, shell: None };
+        (!block.as_text().unwrap_or_default().trim().is_empty()).then_some(block)
+    };
+    let end = |image: &PromptImage| {
+        let start = text.find(&image.mark).filter(|_| !image.mark.is_empty());
+        start.map_or(text.len(), |start| start + image.mark.len())
+    };
+    let mut images: Vec<_> = images.into_iter().map(|image| (end(&image), image)).collect();
+    // Stable: images at one place keep their order.
+    images.sort_by_key(|(end, _)| *end);
+    let mut done = 0;
+    for (end, PromptImage { source, label, .. }) in images {
+        let rest = text[end..].trim();
+        let end = if rest.is_empty() { text.len() } else { end };
+        let before = text.get(done..end).unwrap_or_default();
+        done += before.len();
+        let before = if before.len() == text.len() { text.clone() } else { before.into() };
+        blocks.extend(piece(before));
+        blocks.push(ContentBlock::Image { source, label, within: !rest.is_empty() });
+    }
+    let rest = if done == 0 { text.clone() } else { text[done..].into() };
+    blocks.extend(piece(rest));
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::protocol::ImageSource;
+
+    /// The blocks of a text with images at these marks, in short.
+    fn placed(text: &str, marks: &[&str]) -> Vec<String> {
+        let image = |mark: &&str| PromptImage {
+            source: ImageSource { media_type: "image/png".into(), data: "AAAA".into() },
+            mark: (*mark).to_owned(),
+            label: mark.trim_matches(['[', ']']).to_owned(),
+        };
+        let mut blocks = Vec::new();
+        place_images(&text.into(), None, marks.iter().map(image).collect(), &mut blocks);
+        let short = |block: &ContentBlock| match block {
+            ContentBlock::Image { label, within, .. } => {
+                format!("<{label}{}>", if *within { "…" } else { "" })
+            }
+            block => block.as_text().unwrap().to_owned(),
+        };
+        blocks.iter().map(short).collect()
+    }
+
+    #[test]
+    fn an_image_follows_the_part_of_the_text_that_stands_for_it() {
+        assert_eq!(placed("see", &[]), ["see"]);
+        assert_eq!(placed("see", &["", ""]), ["see", "<>", "<>"]);
+        assert_eq!(placed(" ", &[""]), ["<>"]);
+        assert_eq!(placed("see [1] ", &["[1]"]), ["see [1] ", "<1>"]);
+        assert_eq!(
+            placed("[1] and [2], or [3]", &["[3]", "[1]", "[2]", ""]),
+            ["[1]", "<1…>", " and [2]", "<2…>", ", or [3]", "<3>", "<>"]
+        );
+        assert_eq!(
+            placed("[1][2]!", &["[1]", "[1]", "[2]"]),
+            ["[1]", "<1…>", "<1…>", "[2]", "<2…>", "!"]
+        );
+    }
 }

@@ -2,6 +2,7 @@
 
 mod editor;
 pub(super) mod history;
+mod image;
 mod memory;
 mod pages;
 mod project;
@@ -172,6 +173,12 @@ impl ScreenHost for LocalHost {
                 if let Ok(draft) = text {
                     *text = self.edit(draft).await;
                 }
+            }
+            HostRequest::Image { path, image } => {
+                *image = match path {
+                    Some(path) => self.image_at(path).await,
+                    None => self.image_in_clipboard().await,
+                };
             }
             HostRequest::Remember(prompt) => self.remember(prompt).await,
             HostRequest::Keep { choice, result } => *result = self.keep(choice).await,

@@ -123,9 +123,7 @@ fn message_as_markdown(message: &Message, out: &mut String) {
                 let text = texts.collect::<Vec<_>>().join("\n");
                 writeln!(out, "## {kind}\n\n{}\n", fenced(&text))
             }
-            ContentBlock::Image { source } => {
-                writeln!(out, "## {speaker}\n\n[image, {}]\n", source.media_type)
-            }
+            ContentBlock::Image { label, .. } => writeln!(out, "[{label}]\n"),
             ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. } => Ok(()),
         };
     }

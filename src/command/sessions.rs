@@ -205,9 +205,7 @@ fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
             line.trim_end().to_owned()
         }
         (ContentBlock::ToolResult { content, is_error, .. }, _) => result(content, *is_error),
-        (ContentBlock::Image { source }, _) => {
-            format!("[image, {}]", printable(&source.media_type))
-        }
+        (ContentBlock::Image { label, .. }, _) => format!("[{}]", printable(label)),
         (ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. }, _) => return,
     };
     if !text.is_empty() {

@@ -239,7 +239,7 @@ fn image(source: Value) -> Result<ImageSource, String> {
         let given = image.media_type.escape_debug();
         return Err(format!("an image cannot be of media_type `{given}`: only {known}"));
     }
-    match BASE64_STANDARD.decode(&image.data) {
+    match BASE64_STANDARD.decode(&*image.data) {
         Ok(bytes) if !bytes.is_empty() => Ok(image),
         Ok(_) => Err("an image is empty".to_owned()),
         Err(error) => Err(format!("the data of an image is not base64: {error}")),
@@ -361,7 +361,7 @@ mod tests {
             ("", json!([png])),
         ] {
             let InputLine::Prompt(Ok(asked)) = parse(&user(&blocks)) else { panic!("{blocks}") };
-            assert_eq!((asked.text.as_str(), asked.images[0].data.as_str()), (text, "iVBORw0="));
+            assert_eq!((asked.text.as_str(), &*asked.images[0].data), (text, "iVBORw0="));
         }
     }
 

@@ -19,7 +19,8 @@ use super::stdio_transport::StdioTransport;
 use crate::cli::OutputFormat;
 use crate::protocol::{
     AgentEvent, AgentId, AgentPath, Command, CompactionState, EventKind, EventQueue, Failure,
-    NoticeLevel, PromptId, PromptTiming, QuestionId, QueuedPrompt, Redactor, RunEnd, RunOutcome,
+    NoticeLevel, PromptId, PromptImage, PromptTiming, QuestionId, QueuedPrompt, Redactor, RunEnd,
+    RunOutcome,
 };
 
 /// The number of events to write before checking stdin again.
@@ -316,7 +317,7 @@ impl HeadlessRun {
         let id = self.begin(prompt.clone(), PromptWork::Run);
         let prompt = QueuedPrompt {
             sub_agents: prompt.sub_agents,
-            images: prompt.images,
+            images: prompt.images.into_iter().map(PromptImage::after_text).collect(),
             ..QueuedPrompt::typed(id, prompt.text, PromptTiming::Done)
         };
         // A closed channel means that the runtime is gone; the caller notices that.

@@ -51,3 +51,4 @@ pub use protected::{ProtectedPlace, ProtectionReason};
 pub use question::{AnswerError, Approval, Verdict};
 pub use rule::{Rule, RuleBase, RuleError, RuleList, RuleOrigin, RuleSet};
 pub use source::RuleSource;
+pub use unreadable::UnreadableFiles;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId};
-use super::message::ImageSource;
+use super::image::PromptImage;
 use super::permission_mode::PermissionMode;
 use super::question::Answer;
 
@@ -36,9 +36,8 @@ pub enum Sender {
 pub struct QueuedPrompt {
     pub id: PromptId,
     pub text: String,
-    /// Images that follow the text.
     #[serde(default)]
-    pub images: Vec<ImageSource>,
+    pub images: Vec<PromptImage>,
     /// The expansion of a slash command in `text`, which the model reads after it. Filled in by the runtime.
     #[serde(default)]
     pub meaning: Option<String>,

@@ -99,6 +99,11 @@ pub enum EventKind {
         #[serde(default)]
         from: Sender,
     },
+    /// An image entered this agent's conversation with the prompt before it.
+    ImageRead {
+        /// The image in a few words.
+        label: String,
+    },
     /// A text for the model beside a prompt (in a history only).
     Aside {
         text: String,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use super::ids::{AgentId, ToolUseId};
+use super::image::ImageSource;
 use super::tool_details::ToolDetails;
 
 /// Notices that the program adds to prompts, for the model only.
@@ -156,9 +157,7 @@ pub enum ContentBlock {
         signature: String,
     },
     /// Reasoning that the provider keeps encrypted; echoed unchanged.
-    RedactedThinking {
-        data: String,
-    },
+    RedactedThinking { data: String },
     ToolUse {
         id: ToolUseId,
         name: String,
@@ -187,6 +186,13 @@ pub enum ContentBlock {
     },
     Image {
         source: ImageSource,
+        /// The image in a few words for the user, such as `Image #1 · 1280×720 · 84 kB`; never sent
+        /// to a model. Empty in old files.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        label: String,
+        /// Whether the text before it goes on behind it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        within: bool,
     },
 }
 
@@ -216,6 +222,11 @@ impl ContentBlock {
     pub fn result(tool_use_id: ToolUseId, content: Vec<ResultBlock>, is_error: bool) -> Self {
         let (call, summary) = (String::new(), String::new());
         Self::ToolResult { tool_use_id, content, is_error, call, summary, details: None }
+    }
+
+    /// Creates an image after a text.
+    pub fn image(source: ImageSource) -> Self {
+        Self::Image { label: source.label(), source, within: false }
     }
 
     /// Returns the text of a text block.
@@ -277,13 +288,4 @@ impl ResultBlock {
         });
         texts.collect::<Vec<_>>().join("\n")
     }
-}
-
-/// An image, base64-encoded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ImageSource {
-    /// For example `image/png`.
-    pub media_type: String,
-    /// Base64, without line breaks.
-    pub data: String,
 }

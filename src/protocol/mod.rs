@@ -12,6 +12,7 @@ pub mod file_change;
 pub mod format;
 pub mod hook;
 pub mod ids;
+pub mod image;
 pub mod journal;
 pub mod lossy_path;
 pub mod mcp;
@@ -50,6 +51,7 @@ pub use file_change::{ChangeKind, FileChange, FileMode, WorkingTreeChanges};
 pub use format::{byte_size, clock, count, limit_in_usd, money};
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
+pub use image::{ImageSource, PromptImage, SizedImage};
 pub use journal::{
     ChildMeta, Compaction, Journal, JournalError, NoJournal, ParentBounds, RequestCost,
     SpawnLimits, SpawnTerms, SpendingJournal, TranscriptEntry,
@@ -57,8 +59,8 @@ pub use journal::{
 pub use mcp::{McpSelection, McpServer, McpState, McpStatus, McpTransport, display_url};
 pub use mcp_name::MCP_PREFIX;
 pub use message::{
-    ContentBlock, ImageSource, Message, ResultBlock, Role, ShellRun, call_subject,
-    leave_out_rejected, remark, start_of_unanswered,
+    ContentBlock, Message, ResultBlock, Role, ShellRun, call_subject, leave_out_rejected, remark,
+    start_of_unanswered,
 };
 pub use outcome::{ApiError, Failure, RunEnd, RunOutcome};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};

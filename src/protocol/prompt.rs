@@ -32,6 +32,28 @@ pub fn mentioned_agents(text: &str, is_known: impl Fn(&str) -> bool) -> impl Ite
     })
 }
 
+/// Returns the files that a text mentions as `@path`, or as `@"path with blanks"`, at the beginning of
+/// words: each as it is written, and the path.
+pub fn mentioned_paths(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    text.match_indices('@').filter_map(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let begins =
+            before.is_none_or(|letter| letter.is_whitespace() || "([{\"'".contains(letter));
+        let rest = &text[at + 1..];
+        let (start, end) = match rest.strip_prefix('"') {
+            Some(quoted) => (1, 1 + quoted.find(['"', '\n'])?),
+            None => (0, rest.find(char::is_whitespace).unwrap_or(rest.len())),
+        };
+        let path = &rest[start..end];
+        let path = if start == 0 { path.trim_end_matches(TRAILING) } else { path };
+        let mark = &text[at..at + 1 + start + path.len() + start];
+        (begins && !path.is_empty()).then_some((mark, path))
+    })
+}
+
+/// What may follow a path in a sentence.
+const TRAILING: [char; 9] = ['.', ',', ';', ':', '!', '?', ')', ']', '}'];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +68,19 @@ mod tests {
         for prompt in ["/usr/bin/env", "/", "/ cost", "// a comment", "cost", "see /cost", ""] {
             assert_eq!(split_command(prompt), None, "{prompt}");
         }
+    }
+
+    #[test]
+    fn a_path_ends_before_what_ends_a_sentence() {
+        let text = "see @a.png, (@b/c.png)? \"@\"my shot.png\" me@d.png @ @e.png.";
+        let found: Vec<_> = mentioned_paths(text).collect();
+        let expected = [
+            ("@a.png", "a.png"),
+            ("@b/c.png", "b/c.png"),
+            ("@\"my shot.png\"", "my shot.png"),
+            ("@e.png", "e.png"),
+        ];
+        assert_eq!(found, expected);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! session.
 
 mod hooks;
+mod images;
 mod main_agent;
 mod model_choice;
 mod open;

@@ -5,6 +5,7 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
+use super::images;
 use super::project_context::LoadedCommands;
 use super::serve::{EndedRun, MainRun, Runtime};
 use super::servers::MainTools;
@@ -28,6 +29,7 @@ impl Runtime {
     /// Receives a prompt and expands its slash command. A prompt for main starts a run if main is
     /// idle and nothing holds it up. Any other waits for the next step of its agent.
     pub(super) async fn receive(&mut self, to: AgentPath, prompt: QueuedPrompt) {
+        let Some(prompt) = self.add_images(&to, prompt).await else { return };
         let Some((prompt, commands)) = self.expand(&to, prompt).await else { return };
         match (to.is_root(), self.run.is_none()) {
             (true, true) if self.holds_prompts() => self.queue(prompt),
@@ -35,6 +37,17 @@ impl Runtime {
             (true, false) => self.queue(prompt),
             (false, _) => self.steer(&to, prompt),
         }
+    }
+
+    /// Adds the images that a prompt names. `None` if the prompt was refused because of one.
+    async fn add_images(&self, to: &AgentPath, mut prompt: QueuedPrompt) -> Option<QueuedPrompt> {
+        if let Err(why) = images::add_mentioned(&self.parts, &mut prompt).await {
+            let QueuedPrompt { id, text, .. } = prompt;
+            let events = self.parts.events.sink_at(to.clone());
+            events.emit(EventKind::PromptRefused { id, text, why });
+            return None;
+        }
+        Some(prompt)
     }
 
     /// Expands `/name` at the start of a prompt to the text of the command or skill of that name.

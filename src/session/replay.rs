@@ -19,6 +19,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -228,7 +229,9 @@ impl<'a> Replay<'a> {
     fn add_user_message(&mut self, message: &Message) {
         // The prompt of a resumed agent comes from the program, not from the user.
         let goes_on = self.open_run();
+        let mut within = None;
         for block in &message.content {
+            let continued = within.take();
             match block {
                 ContentBlock::Text { text, shell: Some(run), .. } => {
                     let ShellRun { line, status } = run.clone();
@@ -241,7 +244,11 @@ impl<'a> Replay<'a> {
                 }
                 ContentBlock::Text { text, report, .. } if !goes_on => {
                     let from = report.map_or(Sender::Person, |id| self.sender(id));
-                    self.push(EventKind::PromptRead { id: None, text: text.clone(), from });
+                    self.add_prompt(text, from, continued);
+                }
+                ContentBlock::Image { label, within: goes_on, .. } => {
+                    within = goes_on.then(|| self.last_prompt()).flatten();
+                    self.push(EventKind::ImageRead { label: label.clone() });
                 }
                 ContentBlock::ToolResult {
                     tool_use_id,
@@ -257,6 +264,21 @@ impl<'a> Replay<'a> {
                 _ => {}
             }
         }
+    }
+
+    /// Adds a prompt, or the next part of the one at `continued` in `events`.
+    fn add_prompt(&mut self, part: &Arc<str>, from: Sender, continued: Option<usize>) {
+        let before = continued.and_then(|at| self.events.get_mut(at));
+        if let Some(AgentEvent { kind: EventKind::PromptRead { text, .. }, .. }) = before {
+            *text = [&**text, part].concat().into();
+        } else {
+            self.push(EventKind::PromptRead { id: None, text: part.clone(), from });
+        }
+    }
+
+    /// Returns where the last prompt is in `events`.
+    fn last_prompt(&self) -> Option<usize> {
+        self.events.iter().rposition(|event| matches!(event.kind, EventKind::PromptRead { .. }))
     }
 
     fn sender(&self, id: AgentId) -> Sender {

@@ -6,8 +6,6 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,14 +15,14 @@ use super::api::{PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutco
 use super::file::{self, FileToolState, MAX_BYTES};
 use super::ledger::ReadLedger;
 use super::spec::{InvalidInput, ToolSpec};
-use crate::protocol::{Access, ImageSource, PathTarget, ResultBlock, count};
+use crate::media::{self, ImageError, MAX_FILE_BYTES, image_type};
+use crate::protocol::{Access, PathTarget, ResultBlock, count};
 
 const DEFAULT_LINES: usize = 2000;
 /// Maximum characters shown of a line.
 const LINE_CHARS: usize = 2000;
 /// Maximum bytes of a result.
 const RESULT_BYTES: usize = 100_000;
-const IMAGE_BYTES: u64 = 5 * 1024 * 1024;
 
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::new::<ReadInput>(
@@ -116,8 +114,8 @@ fn read(
     }
     let mut reader = BufReader::with_capacity(64 * 1024, opened);
     let start = reader.fill_buf().map_err(broken)?;
-    if let Some(media_type) = image_type(start) {
-        return image(path, media_type, reader, metadata.len());
+    if image_type(start).is_some() {
+        return image(path, reader, metadata.len());
     }
     if start.iter().take(8192).any(|&byte| byte == 0) {
         return Err(ToolError::failed(format!(
@@ -219,38 +217,22 @@ fn cut(line: &[u8]) -> String {
     }
 }
 
-pub(super) fn image_type(start: &[u8]) -> Option<&'static str> {
-    match start {
-        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
-}
-
-fn image(
-    path: &Path,
-    media_type: &str,
-    reader: impl io::Read,
-    len: u64,
-) -> Result<ToolOutcome, ToolError> {
-    if len > IMAGE_BYTES {
-        return Err(ToolError::failed(format!(
-            "{} is an image of {}; at most 5 MB can be shown. Make it smaller with Bash first.",
-            path.display(),
-            size(len)
-        )));
+fn image(path: &Path, mut reader: impl io::Read, len: u64) -> Result<ToolOutcome, ToolError> {
+    let unreadable = |why: ImageError| ToolError::failed(format!("{} is {why}.", path.display()));
+    if len > MAX_FILE_BYTES {
+        return Err(unreadable(ImageError::TooManyBytes(len)));
     }
     let mut bytes = Vec::new();
     reader
-        .take(IMAGE_BYTES)
+        .by_ref()
+        .take(MAX_FILE_BYTES)
         .read_to_end(&mut bytes)
         .map_err(|error| file::failed("read", path, &error))?;
-    let source = ImageSource { media_type: media_type.to_owned(), data: STANDARD.encode(&bytes) };
+    let image = media::prepare(&bytes).map_err(unreadable)?;
+    let kind = image.source.media_type.trim_start_matches("image/");
     Ok(ToolOutcome {
-        content: vec![ResultBlock::Image { source }],
-        summary: format!("{}, {}", media_type.trim_start_matches("image/"), size(len)),
+        summary: format!("{kind}, {}", image.size()),
+        content: vec![ResultBlock::Image { source: image.source }],
         ..ToolOutcome::default()
     })
 }
@@ -349,25 +331,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn images_are_shown_as_images_up_to_5_mb() {
+    async fn an_image_is_shown_as_it_is_or_refused_with_the_reason() {
         let bench = ToolFixture::new();
-        for (start, media_type) in [
-            (&b"\x89PNG\r\n\x1a\n\0"[..], "image/png"),
-            (b"\xff\xd8\xff\xe0", "image/jpeg"),
-            (b"GIF89a", "image/gif"),
-            (b"RIFF\x10\0\0\0WEBPVP8 ", "image/webp"),
-        ] {
-            bench.file("image", start);
-            let outcome = bench.call("Read", json!({"file_path": "image"})).await.unwrap();
-            let source =
-                ImageSource { media_type: media_type.to_owned(), data: STANDARD.encode(start) };
-            assert_eq!(outcome.content, [ResultBlock::Image { source }]);
-        }
-        let path = bench.file("large", b"GIF89a");
-        std::fs::File::options().append(true).open(path).unwrap().set_len(IMAGE_BYTES + 1).unwrap();
+        let png = media::sample_png(4, 3);
+        bench.file("a.png", &png);
+        let outcome = bench.call("Read", json!({"file_path": "a.png"})).await.unwrap();
+        let source = media::prepare(&png).unwrap().source;
+        assert_eq!(outcome.content, [ResultBlock::Image { source }]);
+        assert_eq!(outcome.summary, format!("png, 4×3 · {} bytes", png.len()));
+        bench.file("cut.png", &png[..40]);
+        let error = bench.error("Read", json!({"file_path": "cut.png"})).await;
+        assert!(error.starts_with("cut.png is a broken PNG image: "), "{error}");
+        let path = bench.file("large.gif", b"GIF89a");
+        let file = std::fs::File::options().append(true).open(path).unwrap();
+        file.set_len(MAX_FILE_BYTES + 1).unwrap();
         assert_eq!(
-            bench.error("Read", json!({"file_path": "large"})).await,
-            "large is an image of 5 MB; at most 5 MB can be shown. Make it smaller with Bash first."
+            bench.error("Read", json!({"file_path": "large.gif"})).await,
+            "large.gif is an image of 30.0 MB; at most 30.0 MB can be read: make it smaller."
         );
     }
 }

@@ -185,6 +185,9 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             {
                 agent_reported(model, report);
             }
+            if matches!(kind, EventKind::ImageRead { .. }) {
+                model.composer.images.count_read();
+            }
             transcribe(&mut model.main, kind, model.now);
         }
     }

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::protocol::{
-    AgentEvent, AgentPath, Cost, McpStatus, MergedWork, SessionId, WorkingTreeChanges, WorktreeInfo,
+    AgentEvent, AgentPath, Cost, McpStatus, MergedWork, SessionId, SizedImage, WorkingTreeChanges,
+    WorktreeInfo,
 };
 
+use super::composer::image_path::ImagePath;
 use super::page::PageLine;
 
 /// Answers the requests of the screen, which must not touch the machine itself.
@@ -87,6 +89,9 @@ pub enum HostRequest {
     },
     /// The session as a file: the path that the user named, if any, and the file that was written.
     Export { session: SessionId, path: String, result: Result<PathBuf, String> },
+    /// An image for the draft: a file that the draft names, or else what the clipboard has. `Ok(None)`
+    /// if there is no such file.
+    Image { path: Option<ImagePath>, image: Result<Option<SizedImage>, String> },
     /// A prompt to keep in the history.
     Remember(String),
     /// A choice that later sessions begin with, or why it is only for this one: another place sets it.

@@ -94,6 +94,7 @@ pub enum Action {
     PageUp,
     PageDown,
     Reader,
+    PasteImage,
     Edit,
     Redraw,
     Suspend,

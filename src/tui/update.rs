@@ -6,6 +6,8 @@ use std::time::Duration;
 use crossterm::event::{KeyEvent, KeyEventKind};
 
 use crate::protocol::printable_path;
+use crate::tui::composer::image;
+use crate::tui::composer::image_path::ImagePath;
 use crate::tui::composer::paste::{self, PASTE_TOO_LARGE};
 use crate::tui::composer::{as_prompt, draft, update as prompt};
 use crate::tui::first_run::update as first_run;
@@ -222,6 +224,10 @@ fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
         return model.say(PASTE_TOO_LARGE);
     }
     draft::edited(model, effects);
+    let is_shell_line = model.composer.is_shell_line();
+    if let Some(path) = ImagePath::parse(&text).filter(|_| !is_shell_line) {
+        image::request(model, Some(path), effects);
+    }
 }
 
 /// Stores the sizes of the frame, and keeps scroll positions within them.
@@ -395,6 +401,11 @@ fn apply_reply(model: &mut TuiModel, reply: HostRequest, effects: &mut Vec<Scree
         }
         HostRequest::Edit(Err(problem)) => {
             model.say(format!("{problem} · the draft is unchanged"));
+        }
+        HostRequest::Image { path, image } => {
+            if image::arrived(model, path.as_ref(), image, effects) {
+                prompt::submit(model, effects);
+            }
         }
         HostRequest::Remember(_) => {}
         HostRequest::Keep { choice, result } => choices::kept(model, &choice, result),

@@ -39,6 +39,8 @@ mod hooks;
 #[cfg(feature = "sub-agents")]
 mod ignore_files;
 #[cfg(feature = "sub-agents")]
+mod images;
+#[cfg(feature = "sub-agents")]
 mod journal;
 mod layering;
 #[cfg(feature = "sub-agents")]

@@ -5,6 +5,7 @@ mod background;
 mod choices;
 mod files;
 mod form;
+mod images;
 mod keyboard;
 mod linear;
 mod plan;

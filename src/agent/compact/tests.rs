@@ -182,8 +182,7 @@ fn a_history_fits_when_it_leaves_the_model_room_for_an_answer() {
     assert!(!fits(&model(9_900), "", &[], &history));
     // An answer as large as the window leaves half of it.
     assert!(fits(&model(1_000), "", &[], &[Message::user_text("x".repeat(4 * 400))]));
-    let image = ContentBlock::Image {
-        source: ImageSource { media_type: "image/png".to_owned(), data: "A".repeat(400_000) },
-    };
+    let data = "A".repeat(400_000).into();
+    let image = ContentBlock::image(ImageSource { media_type: "image/png".to_owned(), data });
     assert!(fits(&model(10_000), "", &[], &[Message::user(vec![image])]));
 }

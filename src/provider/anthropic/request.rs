@@ -186,7 +186,7 @@ fn wire_block(block: &ContentBlock) -> AnthropicBlock<'_> {
                 is_error: *is_error,
             }
         }
-        ContentBlock::Image { source } => wire_image(source),
+        ContentBlock::Image { source, .. } => wire_image(source),
     }
 }
 

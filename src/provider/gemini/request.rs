@@ -216,7 +216,7 @@ impl<'a> ContentsBuilder<'a> {
                     )));
                 }
                 ContentBlock::Text { text, .. } => rest.push(GeminiPart::text(text)),
-                ContentBlock::Image { source } => rest.push(image(source)),
+                ContentBlock::Image { source, .. } => rest.push(image(source)),
                 _ => {}
             }
         }

@@ -188,7 +188,7 @@ fn user<'a>(turn: &Turn<'a>, messages: &mut Vec<ChatMessage<'a>>) {
                 messages.push(ChatMessage::Tool { tool_call_id: tool_use_id, content });
             }
             ContentBlock::Text { text, .. } => parts.push(ChatPart::Text { text }),
-            ContentBlock::Image { source } => parts.push(image(source)),
+            ContentBlock::Image { source, .. } => parts.push(image(source)),
             _ => {}
         }
     }

@@ -176,7 +176,7 @@ fn user<'a>(turn: &Turn<'a>, input: &mut Vec<InputItem<'a>>) {
                 input.push(InputItem::Own(item));
             }
             ContentBlock::Text { text, .. } => parts.push(ResponsesPart::InputText { text }),
-            ContentBlock::Image { source } => parts.push(image(source)),
+            ContentBlock::Image { source, .. } => parts.push(image(source)),
             _ => {}
         }
     }

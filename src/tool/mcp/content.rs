@@ -5,9 +5,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::exec::{Capture, OutputCleaner};
+use crate::media::image_type;
 use crate::protocol::{Failure, ImageSource, ResultBlock};
 use crate::tool::api::{ToolError, ToolOutcome};
-use crate::tool::read::image_type;
 
 /// Maximum characters of all texts of a result together, from the start and from the end.
 const TEXT_LIMITS: (usize, usize) = (60_000, 20_000);
@@ -132,8 +132,7 @@ impl ResultBuilder {
             Ok(bytes) => match image_type(&bytes) {
                 None => "it is not an image that models can read",
                 Some(found) => {
-                    let source =
-                        ImageSource { media_type: found.to_owned(), data: data.to_owned() };
+                    let source = ImageSource { media_type: found.to_owned(), data: data.into() };
                     return self.images.push((self.texts.len(), source));
                 }
             },

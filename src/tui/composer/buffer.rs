@@ -9,7 +9,9 @@ use std::ops::Range;
 use ratatui_textarea::{CursorMove, DataCursor, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::image_path::ImagePath;
 use super::paste::{self, LargePastes};
+use crate::protocol::{PromptImage, SizedImage};
 
 /// Edits kept for undo.
 const MAX_EDITS: usize = 1000;
@@ -182,6 +184,39 @@ impl TextBuffer {
         let text = self.pastes.fold_into(&text, self.text.len() - range.len());
         self.replace(&range, &text, false);
         true
+    }
+
+    /// Puts an image in place of the last occurrence of its path, or else of the selection. The cursor
+    /// stays with its text. Returns false and changes nothing if there are too many.
+    pub fn insert_image(
+        &mut self,
+        number: usize,
+        path: Option<&ImagePath>,
+        image: SizedImage,
+    ) -> bool {
+        let written = path.map(|path| path.written.as_str());
+        let place = written.and_then(|path| Some((self.text.rfind(path)?, path.len())));
+        let path = path.map(|path| path.path.as_str());
+        let range = match place {
+            Some((start, length)) => start..start + length,
+            None => self.selection().unwrap_or(self.cursor..self.cursor),
+        };
+        if self.pastes.is_full() {
+            self.pastes.keep_used(&self.text);
+            self.undo.clear();
+        }
+        let Some(token) = self.pastes.add_image(number, path, image) else { return false };
+        let before = (self.cursor < range.start).then_some(self.cursor);
+        let behind = self.cursor.checked_sub(range.end);
+        self.replace(&range, token.encode_utf8(&mut [0; 4]), false);
+        let end = self.cursor;
+        self.place_cursor(before.or(behind.map(|behind| end + behind)).unwrap_or(end), false);
+        true
+    }
+
+    /// Returns the images for which parts of a whole text stand.
+    pub fn images_in(&self, text: &str) -> Vec<PromptImage> {
+        self.pastes.images_in(text)
     }
 
     /// Returns the form to edit of a text from elsewhere, such as the history: in a large text each

@@ -26,6 +26,7 @@ pub fn type_letter(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenE
 /// Updates the menu after a change of the draft.
 pub fn edited(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.composer.edited();
+    model.composer.images.sends = false;
     model.notice.take_if(|notice| notice.cause == NoticeCause::Draft);
     model.queue.returned = (0, 0);
     look_up(model, effects);

@@ -4,6 +4,8 @@ mod buffer;
 pub mod draft;
 pub mod draw;
 pub mod edit;
+pub mod image;
+pub mod image_path;
 mod lines;
 mod mention;
 pub mod menu;
@@ -38,6 +40,7 @@ pub struct Composer {
     /// The draft that a prompt from the history has replaced, until the next prompt is sent: Down on the
     /// empty prompt brings it back. It is in the history too.
     set_aside: Option<String>,
+    pub images: image::DraftImages,
 }
 
 /// The draft for a text that the user did not type as one: a `!` at its start is no mark, so a blank

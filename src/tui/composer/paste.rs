@@ -1,9 +1,9 @@
-//! Large pastes. The editor goes through its whole text at each edit, so that a large paste is one
-//! character to it, which stands for the text.
+//! Large pastes and images. The editor goes through its whole text at each edit, so that a large paste is one
+//! character to it, which stands for the text; so is an image.
 
 use std::ops::RangeInclusive;
 
-use crate::protocol::byte_size;
+use crate::protocol::{PromptImage, SizedImage, byte_size};
 
 /// The notice for a paste that was not inserted.
 pub const PASTE_TOO_LARGE: &str = "not pasted: more than 16 MB · save it as a file and name that";
@@ -25,6 +25,9 @@ const MAX_EDITED_LINES: usize = 100;
 /// such as the history, may have more.
 pub const MAX_PASTED: usize = 16_000_000;
 
+/// The most images of one text.
+pub const MAX_IMAGES: usize = 20;
+
 /// Pastes kept when their draft was sent or cleared, for the history.
 const KEPT_PASTES: usize = 8;
 
@@ -40,6 +43,8 @@ struct LargePaste {
     token: char,
     text: String,
     label: String,
+    /// The image for which the text stands, if it is one.
+    image: Option<SizedImage>,
 }
 
 /// Whether a character stands for a large paste.
@@ -78,8 +83,43 @@ impl LargePastes {
         let Some(token) = TOKENS.clone().find(|token| self.paste(*token).is_none()) else {
             return text;
         };
-        self.pastes.push(LargePaste { token, label: label(&text), text });
+        self.pastes.push(LargePaste { token, label: label(&text), text, image: None });
         token.to_string()
+    }
+
+    /// Adds an image and returns the character that stands for it, unless there are too many. `path`
+    /// tells the model where it is.
+    pub fn add_image(
+        &mut self,
+        number: usize,
+        path: Option<&str>,
+        image: SizedImage,
+    ) -> Option<char> {
+        let images = self.pastes.iter().filter(|paste| paste.image.is_some()).count();
+        let token = TOKENS.clone().find(|token| self.paste(*token).is_none());
+        let token = token.filter(|_| images < MAX_IMAGES)?;
+        let name = image_name(number);
+        let text = match path {
+            Some(path) => format!("[{name}: {path}]"),
+            None => format!("[{name}]"),
+        };
+        self.pastes.push(LargePaste {
+            token,
+            text,
+            label: format!("[{name}]"),
+            image: Some(image),
+        });
+        Some(token)
+    }
+
+    /// Returns the images for which parts of a whole text stand.
+    pub fn images_in(&self, text: &str) -> Vec<PromptImage> {
+        let marked = self.pastes.iter().filter(|paste| text.contains(&paste.text));
+        let image = |paste: &LargePaste| {
+            let name = paste.label.trim_matches(['[', ']']);
+            Some(PromptImage::marked(paste.text.clone(), name, paste.image.clone()?))
+        };
+        marked.filter_map(image).collect()
     }
 
     /// Puts the characters in place of known pastes in a text from elsewhere.
@@ -142,6 +182,11 @@ impl LargePastes {
     fn paste(&self, letter: char) -> Option<&LargePaste> {
         self.pastes.iter().find(|paste| paste.token == letter)
     }
+}
+
+/// The name of an image: `Image #1`.
+fn image_name(number: usize) -> String {
+    format!("Image #{number}")
 }
 
 /// A label such as `[2,000 lines · 82 kB]`.

@@ -6,6 +6,7 @@ use crate::protocol::{AgentPath, Command, PermissionMode, PromptTiming, QueuedPr
 use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
+use crate::tui::composer::image;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
 use crate::tui::composer::{MenuKind, Movement, draft, mention};
 use crate::tui::first_run::update as first_run;
@@ -80,6 +81,7 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::Reader => reader::open(model, effects),
         Action::Expand => expand::toggle_last(model),
         Action::SearchHistory => model.overlay = Some(Overlay::History(HistorySearch::default())),
+        Action::PasteImage => image::request(model, None, effects),
         Action::Edit => effects.push(ScreenEffect::Edit(model.composer.buffer.full_text())),
         Action::Redraw => effects.push(ScreenEffect::Redraw),
         Action::Suspend => effects.push(ScreenEffect::Suspend),
@@ -109,15 +111,15 @@ fn change(model: &mut TuiModel, action: Action) {
 /// Handles keys of an open menu. Returns false for other keys.
 fn menu_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEffect>) -> bool {
     let Some(menu) = &model.composer.menu else { return false };
-    let command = menu.kind == MenuKind::Command;
+    let (command, mention) = (menu.kind == MenuKind::Command, menu.kind == MenuKind::Mention);
     match action {
         Action::Up | Action::Down => model.composer.move_menu(action == Action::Down),
-        Action::Next => {
-            model.composer.take_menu_item();
-        }
-        Action::Submit => {
-            model.composer.take_menu_item();
-            if command {
+        Action::Next | Action::Submit => {
+            let item = model.composer.take_menu_item().filter(|_| mention);
+            if let Some(path) = item.and_then(|item| mention::image(&item.insert)) {
+                image::request(model, Some(path), effects);
+            }
+            if command && action == Action::Submit {
                 submit(model, effects);
             }
         }
@@ -206,6 +208,10 @@ fn end_of_input(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 /// Enter: sends or runs the draft.
 pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let text = model.composer.buffer.full_text();
+    if model.composer.images.is_reading() {
+        model.composer.images.sends = true;
+        return;
+    }
     if text.trim().is_empty() {
         return submit_nothing(model, effects);
     }
@@ -315,6 +321,7 @@ fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     let state = if busy { MessageState::Waiting } else { MessageState::Sent };
     let when = model.composer.recalled.as_ref().map_or(PromptTiming::NextStep, |taken| taken.when);
     let id = model.queue.add(to.clone(), text, when, state);
+    let images = model.composer.buffer.images_in(text);
     if busy {
         model.queue.last = model.now;
     }
@@ -336,6 +343,6 @@ fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     }
     model.queue.returned = (0, 0);
     model.notice = None;
-    let prompt = QueuedPrompt::typed(id, text, when);
+    let prompt = QueuedPrompt { images, ..QueuedPrompt::typed(id, text, when) };
     effects.push(ScreenEffect::Send(Command::Prompt { to, prompt }));
 }

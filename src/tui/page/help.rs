@@ -103,6 +103,7 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
         of(&[KillWordLeft, KillWordRight], "delete the word before or after the cursor"),
         of(&[KillLineLeft, KillLineRight, Yank], "delete to the start, to the end; paste it back"),
         of(&[Undo], "undo"),
+        of(&[Action::PasteImage], "add the image in the clipboard"),
         of(&[Edit], "edit the draft in $EDITOR"),
         of(&[Redraw, Suspend], "redraw, suspend"),
         of(&[DeleteOrQuit], "quit on an empty prompt; twice while something runs"),

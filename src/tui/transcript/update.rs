@@ -44,6 +44,10 @@ pub fn transcribe(transcript: &mut TranscriptState, kind: EventKind, now: Durati
             }
         }
         EventKind::Compaction { by_hand, state } => compaction(transcript, by_hand, state),
+        EventKind::ImageRead { label } => {
+            transcript
+                .push(ItemKind::Notice { level: NoticeLevel::Info, text: format!("[{label}]") });
+        }
         EventKind::Notice { level, text } => {
             transcript.push(ItemKind::Notice { level, text });
         }

@@ -9,13 +9,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("protocol", &[]),
     ("spanned", &[]),
     ("markdown", &["spanned"]),
+    ("media", &["protocol"]),
     ("disk", &["protocol"]),
     ("config", &["protocol", "spanned", "disk"]),
     ("cli", &["protocol", "config"]),
     ("budget", &["protocol"]),
     ("exec", &["protocol", "disk"]),
     ("git", &["protocol", "disk", "exec"]),
-    ("tool", &["protocol", "disk", "budget", "exec"]),
+    ("tool", &["protocol", "media", "disk", "budget", "exec"]),
     ("provider", &["protocol", "config::models", "config::ProviderKind", "tool::ToolSpec"]),
     (
         "permission",
@@ -84,6 +85,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "protocol",
             "markdown",
+            "media",
             "disk::branch",
             "disk::ProjectFolders",
             "disk::ProjectScope",

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 pub mod client;
 mod http;
+pub mod picture;
 mod player;
 pub mod process;
 pub mod pty;

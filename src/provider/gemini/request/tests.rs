@@ -206,7 +206,7 @@ fn thoughts_of_other_wires_and_signatures_of_nothing_stay_here() {
 fn images_of_results_stand_in_them_or_for_older_models_behind_them() {
     let shown = vec![ResultBlock::text("a dot"), ResultBlock::Image { source: picture() }];
     let messages = [
-        Message::user(vec![ContentBlock::Image { source: picture() }]),
+        Message::user(vec![ContentBlock::image(picture())]),
         Message::assistant(vec![call("id-1", "Read")]),
         Message::user(vec![result("id-1", shown, false), ContentBlock::text("see?")]),
     ];

@@ -179,7 +179,7 @@ fn images_stand_where_they_belong_also_in_results() {
     let source = image();
     let shown = ResultBlock::Image { source: source.clone() };
     let messages = [
-        Message::user(vec![ContentBlock::Image { source }]),
+        Message::user(vec![ContentBlock::image(source)]),
         Message::assistant(vec![call("call_a"), call("call_b"), call("call_c")]),
         Message::user(vec![
             result("call_a", vec![ResultBlock::text("a dot"), shown.clone()], false),

@@ -1,0 +1,71 @@
+//! Images in the draft: from the clipboard, or from a file whose path was pasted or mentioned.
+
+use crate::protocol::SizedImage;
+use crate::tui::composer::draft;
+use crate::tui::composer::image_path::ImagePath;
+use crate::tui::composer::paste::MAX_IMAGES;
+use crate::tui::host::HostRequest;
+use crate::tui::model::{NoticeCause, TuiModel};
+use crate::tui::msg::ScreenEffect;
+
+/// The images that the draft waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DraftImages {
+    /// The number of the last one.
+    last: usize,
+    /// How many are in main's conversation.
+    read: usize,
+    /// How many are being read.
+    reading: usize,
+    /// Whether the draft is sent once they are there.
+    pub sends: bool,
+}
+
+impl DraftImages {
+    /// Whether one is being read.
+    pub fn is_reading(&self) -> bool {
+        self.reading > 0
+    }
+
+    /// Counts an image in main's conversation, which may be of an earlier process.
+    pub fn count_read(&mut self) {
+        self.read += 1;
+        self.last = self.last.max(self.read);
+    }
+}
+
+/// Asks for the image at a path in the draft, or for that in the clipboard.
+pub fn request(model: &mut TuiModel, path: Option<ImagePath>, effects: &mut Vec<ScreenEffect>) {
+    model.composer.images.reading += 1;
+    effects.push(ScreenEffect::Ask(HostRequest::Image { path, image: Ok(None) }));
+}
+
+/// Puts an image into the draft, in place of its path. A text that is no image stays as it is. Returns
+/// whether the draft is to be sent now.
+pub fn arrived(
+    model: &mut TuiModel,
+    path: Option<&ImagePath>,
+    image: Result<Option<SizedImage>, String>,
+    effects: &mut Vec<ScreenEffect>,
+) -> bool {
+    let images = &mut model.composer.images;
+    images.reading = images.reading.saturating_sub(1);
+    let problem = match image {
+        Ok(Some(image)) => {
+            images.last += 1;
+            let (number, sends) = (images.last, images.sends);
+            let fits = model.composer.buffer.insert_image(number, path, image);
+            draft::edited(model, effects);
+            model.composer.images.sends = sends;
+            (!fits).then(|| format!("not added: a prompt takes {MAX_IMAGES} images at most"))
+        }
+        Ok(None) => path.is_none().then(|| "no image in the clipboard".to_owned()),
+        Err(why) => Some(why),
+    };
+    if let Some(problem) = problem {
+        model.composer.images.sends = false;
+        model.say_while(NoticeCause::Draft, problem);
+    }
+    let images = &mut model.composer.images;
+    !images.is_reading() && std::mem::take(&mut images.sends)
+}

@@ -1,0 +1,101 @@
+//! Images that a headless prompt names, and those in frames.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::support::picture::{outline, png};
+use crate::support::scene::{DONE, PARENT, Scene};
+use crate::support::script::text;
+
+/// Puts an image into the project.
+fn picture(scene: &Scene, name: &str, bytes: &[u8]) {
+    fs::write(scene.world.project_dir().join(name), bytes).unwrap();
+}
+
+/// The texts and images of the last message of the newest request.
+fn last_message(scene: &Scene) -> Vec<String> {
+    let request = scene.server.requests().pop().unwrap();
+    outline(&request.messages().last().unwrap()["content"])
+}
+
+#[tokio::test]
+async fn a_mentioned_image_is_sent_at_its_place() {
+    let scene = Scene::new();
+    picture(&scene, "a.png", &png(20, 10));
+    picture(&scene, "b c.png", &png(2000, 2000));
+    scene.server.when(PARENT).reply(text(DONE));
+    let prompt = "PARENT-1 is @a.png, in @\"b c.png\"? And @none.png";
+    let run = scene.world.run(["-p", prompt]).finish().await;
+    assert_eq!(run.assert_code(0).stdout.trim(), DONE);
+    let message = last_message(&scene);
+    let expected = [
+        "PARENT-1 is @a.png",
+        "<image 20x10>",
+        ", in @\"b c.png\"",
+        "<image 1072x1072>",
+        "? And @none.png",
+    ];
+    assert_eq!(message[message.len() - 5..], expected);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_bad_image_is_one_clear_line_and_nothing_is_sent() {
+    let scene = Scene::new();
+    picture(&scene, "cut.png", &png(20, 10)[..40]);
+    picture(&scene, "text.png", b"plain text");
+    fs::create_dir(scene.world.project_dir().join("folder.png")).unwrap();
+    let large = fs::File::create(scene.world.project_dir().join("large.gif")).unwrap();
+    std::io::Write::write_all(&mut &large, b"GIF89a").unwrap();
+    large.set_len(50_000_000).unwrap();
+    for (name, why) in [
+        ("cut.png", "a broken PNG image: "),
+        ("text.png", "not an image that models can read: convert it to PNG, JPEG, GIF or WebP"),
+        ("folder.png", "a folder"),
+        ("large.gif", "an image of 50.0 MB; at most 30.0 MB can be read: make it smaller"),
+    ] {
+        let run = scene.world.run(["-p", &format!("PARENT-1 see @{name}")]).finish().await;
+        assert_ne!(run.code, Some(0), "{run}");
+        assert!(run.stderr.contains(&format!("{name}: {why}")), "{run}");
+    }
+    scene.world.config("[permissions]\ndeny = [\"Read(secret.png)\"]\n");
+    picture(&scene, "secret.png", &png(2, 2));
+    let run = scene.world.run(["-p", "PARENT-1 see @secret.png"]).finish().await;
+    assert!(run.stderr.contains("a deny rule forbids reading it"), "{run}");
+    assert_eq!(scene.server.requests().len(), 0);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn every_wire_takes_an_image_in_a_prompt() {
+    for scene in Scene::on_each() {
+        picture(&scene, "a.png", &png(20, 10));
+        scene.server.when(PARENT).reply(text(DONE));
+        let run = scene.world.run(["-p", "PARENT-1 see @a.png please"]).finish().await;
+        assert_eq!(run.assert_code(0).stdout.trim(), DONE);
+        let body = scene.server.requests()[0].body.to_string();
+        assert!(body.contains("iVBORw0KGgo"), "{body}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn an_image_in_a_frame_is_sent() {
+    use base64::Engine as _;
+
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text(DONE));
+    let data = base64::engine::general_purpose::STANDARD.encode(png(20, 10));
+    let source = json!({"type": "base64", "media_type": "image/png", "data": data});
+    let content = json!([
+        {"type": "text", "text": "PARENT-1 see"},
+        {"type": "image", "source": source},
+    ]);
+    let frame = json!({"type": "user", "message": {"role": "user", "content": content}});
+    let formats = ["--output-format", "stream-json", "--input-format", "stream-json", "--verbose"];
+    let run = scene.world.run(["-p"]).args(formats).stdin(format!("{frame}\n")).finish().await;
+    run.assert_code(0);
+    assert_eq!(last_message(&scene).last().unwrap(), "<image 20x10>");
+    scene.server.finish();
+}

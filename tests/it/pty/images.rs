@@ -1,0 +1,128 @@
+//! Images in prompts: dropped, from the clipboard, mentioned.
+
+use std::fs;
+
+use super::{NOTHING, send};
+use crate::support::picture::{outline, png};
+use crate::support::pty::{BACKSPACE, CTRL_D, ENTER, Screen};
+use crate::support::scene::{DONE, PARENT, Scene};
+use crate::support::script::text;
+
+const CTRL_V: &str = "\x16";
+
+/// Puts an image into the project and returns its path.
+fn picture(scene: &Scene, name: &str, width: u32, height: u32) -> String {
+    let file = scene.world.project_dir().join(name);
+    fs::write(&file, png(width, height)).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// The texts and images of the last message of the newest request.
+fn last_message(scene: &Scene) -> Vec<String> {
+    let request = scene.server.requests().pop().unwrap();
+    outline(&request.messages().last().unwrap()["content"])
+}
+
+#[tokio::test]
+async fn a_dropped_image_is_one_token_and_sent_at_its_place() {
+    let scene = Scene::new();
+    let path = picture(&scene, "my shot.png", 3000, 1000);
+    scene.server.when(PARENT).reply(text(DONE)).then(text("and again"));
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    screen.keys("PARENT-1 in ");
+    screen.paste(&path.replace(' ', "\\ "));
+    screen.wait_for("› PARENT-1 in [Image #1]");
+    screen.keys(BACKSPACE);
+    screen.wait_gone("Image");
+    screen.paste(&format!("'{path}'"));
+    screen.wait_for("› PARENT-1 in [Image #2]");
+    send(&screen, " look");
+    let shown = screen.wait_for(DONE);
+    assert!(shown.contains("[Image #2 · 1568×522 · "), "{shown}");
+    let message = last_message(&scene);
+    let at = message.iter().position(|piece| piece == "<image 1568x522>").unwrap();
+    assert_eq!(message[at - 1], format!("PARENT-1 in [Image #2: {path}]"));
+    assert_eq!(message[at + 1], " look");
+    // Resumed, it is there again.
+    screen.keys(CTRL_D);
+    screen.wait_ended();
+    let screen = Screen::start(&scene.world, ["--continue"], 120, 30);
+    let shown = screen.wait_for("[Image #2 · 1568×522 · ");
+    assert!(shown.contains("] look"), "{shown}");
+    send(&screen, "and now?");
+    screen.wait_for("and again");
+    let request = scene.server.requests().pop().unwrap();
+    assert!(outline(&request.messages()[0]["content"]).contains(&"<image 1568x522>".to_owned()));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn what_is_no_image_stays_in_the_draft_as_it_was_pasted() {
+    let scene = Scene::new();
+    let broken = picture(&scene, "broken.png", 20, 20);
+    let bytes = fs::read(&broken).unwrap();
+    fs::write(&broken, &bytes[..40]).unwrap();
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    screen.paste(&broken);
+    let shown = screen.wait_for("broken.png: a broken PNG image: ");
+    assert!(shown.contains(&format!("› {broken}")), "{shown}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn the_clipboard_is_read_through_the_program_of_the_desktop() {
+    let mut scene = Scene::new();
+    let path = picture(&scene, "clip.png", 30, 20);
+    scene.world.env("WAYLAND_DISPLAY", "wayland-9");
+    let program = format!(
+        "case \"$*\" in\n--list-types) echo text/plain; echo image/png;;\n\
+         '--no-newline --type image/png') cat '{path}';;\n*) exit 1;;\nesac\n"
+    );
+    scene.world.program("wl-paste", &program);
+    scene.server.when(PARENT).reply(text(DONE));
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    screen.keys("PARENT-1 ");
+    screen.keys(CTRL_V);
+    screen.wait_for("› PARENT-1 [Image #1]");
+    screen.keys(ENTER);
+    screen.wait_for(DONE);
+    assert_eq!(last_message(&scene).last().unwrap(), "<image 30x20>");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_clipboard_that_hangs_is_given_up_and_the_draft_stays() {
+    let mut scene = Scene::new();
+    scene.world.env("WAYLAND_DISPLAY", "wayland-9");
+    scene.world.program("wl-paste", "sleep 1000\n");
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    screen.keys("keep this");
+    screen.keys(CTRL_V);
+    screen.keys(" typed meanwhile");
+    screen.wait_for("› keep this typed meanwhile");
+    let shown = screen.wait_for("wl-paste did not answer within 2 s");
+    assert!(shown.contains("› keep this typed meanwhile"), "{shown}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_mentioned_image_becomes_a_token_and_is_sent_when_enter_comes_early() {
+    let scene = Scene::new();
+    picture(&scene, "shot.png", 30, 20);
+    scene.server.when(PARENT).reply(text(DONE));
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    screen.keys("PARENT-1 see @sho");
+    screen.wait_for("@shot.png");
+    screen.keys(ENTER);
+    screen.keys(ENTER);
+    screen.wait_for(DONE);
+    let message = last_message(&scene);
+    assert_eq!(message[message.len() - 1], "<image 30x20>");
+    assert!(message.contains(&"PARENT-1 see [Image #1: shot.png] ".to_owned()), "{message:?}");
+    scene.server.finish();
+}
