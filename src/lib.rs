@@ -7,7 +7,7 @@
 //! - [`config`]: layered configuration, the environment, the model catalogue
 //! - [`spanned`]: values with their lines, from JSON and front matter
 //! - [`markdown`]: files that users write for agents
-//! - [`media`]: images for models
+//! - [`media`]: images, PDFs and notebooks for models
 //! - [`provider`]: model APIs, one file per wire
 //! - [`exec`], [`tool`]: child processes, and the tools that models call
 //! - [`git`]: our own calls of git

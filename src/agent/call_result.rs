@@ -43,7 +43,7 @@ pub(super) fn status(answer: &Result<ToolOutcome, ToolError>) -> &'static str {
 pub(super) fn first_text(content: &[ResultBlock]) -> &str {
     let mut texts = content.iter().filter_map(|block| match block {
         ResultBlock::Text { text } => Some(text.as_str()),
-        ResultBlock::Image { .. } => None,
+        ResultBlock::Image { .. } | ResultBlock::Document { .. } => None,
     });
     texts.next().unwrap_or_default()
 }
@@ -64,7 +64,7 @@ pub(super) fn fill_empty(content: Vec<ResultBlock>) -> Vec<ResultBlock> {
 pub(super) fn block_size(block: &ResultBlock) -> usize {
     match block {
         ResultBlock::Text { text } => text.len(),
-        ResultBlock::Image { source } => source.data.len(),
+        ResultBlock::Image { source } | ResultBlock::Document { source, .. } => source.data.len(),
     }
 }
 

@@ -8,6 +8,8 @@ use crate::tool::ToolSpec;
 const BYTES_PER_TOKEN: usize = 4;
 /// The assumed cost of an image, whatever its file's size.
 const IMAGE_BYTES: usize = 1_600 * BYTES_PER_TOKEN;
+/// The assumed cost of a page of a document, which models read as text and as an image.
+const PAGE_BYTES: usize = 2_500 * BYTES_PER_TOKEN;
 /// How full the context may get before it is compacted, in percent.
 const FULL_PERCENT: u64 = 85;
 
@@ -92,6 +94,7 @@ fn result_bytes(piece: &ResultBlock) -> usize {
     match piece {
         ResultBlock::Text { text } => text.len(),
         ResultBlock::Image { .. } => IMAGE_BYTES,
+        ResultBlock::Document { pages, .. } => *pages as usize * PAGE_BYTES,
     }
 }
 

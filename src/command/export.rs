@@ -118,7 +118,7 @@ fn message_as_markdown(message: &Message, out: &mut String) {
                 let kind = if *is_error { "Error" } else { "Result" };
                 let texts = content.iter().map(|piece| match piece {
                     ResultBlock::Text { text } => text.clone(),
-                    ResultBlock::Image { source } => format!("[image, {}]", source.media_type),
+                    ResultBlock::Image { .. } | ResultBlock::Document { .. } => piece.label(),
                 });
                 let text = texts.collect::<Vec<_>>().join("\n");
                 writeln!(out, "## {kind}\n\n{}\n", fenced(&text))

@@ -226,8 +226,8 @@ fn result(content: &[ResultBlock], is_error: bool) -> String {
     for block in content {
         match block {
             ResultBlock::Text { text: piece } => text.push_str(&printable(piece)),
-            ResultBlock::Image { source } => {
-                text.push_str(&format!("[image, {}]", printable(&source.media_type)));
+            ResultBlock::Image { .. } | ResultBlock::Document { .. } => {
+                text.push_str(&printable(&block.label()));
             }
         }
         text.push('\n');

@@ -42,6 +42,8 @@ pub struct ModelInfo {
     /// Tokens of one answer unless the user sets a limit.
     pub default_output: u32,
     pub pricing: Pricing,
+    /// Whether the catalogue says that the model reads no images.
+    pub is_text_only: bool,
     /// How the model is asked to think.
     pub thinking: Thinking,
     /// The efforts that the model takes; `None` if unknown.
@@ -106,6 +108,7 @@ struct ModelEntry<P> {
     max_output: Option<u32>,
     default_output: Option<u32>,
     price: Option<P>,
+    images: Option<bool>,
     thinking: Option<Thinking>,
     effort: Option<Arc<EffortScale>>,
 }
@@ -117,6 +120,7 @@ impl<P> Default for ModelEntry<P> {
             max_output: None,
             default_output: None,
             price: None,
+            images: None,
             thinking: None,
             effort: None,
         }
@@ -130,6 +134,7 @@ impl<P> ModelEntry<P> {
             max_output: self.max_output.or(below.max_output),
             default_output: self.default_output.or(below.default_output),
             price: self.price.or(below.price),
+            images: self.images.or(below.images),
             thinking: self.thinking.or(below.thinking),
             effort: self.effort.or(below.effort),
         }
@@ -187,6 +192,7 @@ impl Catalogue {
             max_output: own.max_output.or(family.max_output),
             default_output: default_output.unwrap_or(DEFAULT_OUTPUT),
             pricing,
+            is_text_only: own.images.or(family.images) == Some(false),
             thinking: own.thinking.or(family.thinking).unwrap_or_default(),
             effort: own.effort.or(family.effort),
         }

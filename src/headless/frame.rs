@@ -439,6 +439,10 @@ fn result_content(content: &[ResultBlock]) -> Value {
             "type": "image",
             "source": {"type": "base64", "media_type": source.media_type, "data": source.data},
         }),
+        ResultBlock::Document { source, .. } => json!({
+            "type": "document",
+            "source": {"type": "base64", "media_type": source.media_type, "data": source.data},
+        }),
     });
     blocks.collect()
 }

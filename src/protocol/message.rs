@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use super::format::count;
 use super::ids::{AgentId, ToolUseId};
 use super::image::ImageSource;
 use super::tool_details::ToolDetails;
@@ -270,8 +271,19 @@ pub fn call_subject(input: &Value) -> Option<&str> {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ResultBlock {
-    Text { text: String },
-    Image { source: ImageSource },
+    Text {
+        text: String,
+    },
+    Image {
+        source: ImageSource,
+    },
+    /// A PDF, or some of its pages.
+    Document {
+        source: ImageSource,
+        /// Its file's name.
+        name: String,
+        pages: u32,
+    },
 }
 
 impl ResultBlock {
@@ -284,8 +296,19 @@ impl ResultBlock {
     pub fn joined_text(blocks: &[Self]) -> String {
         let texts = blocks.iter().filter_map(|block| match block {
             Self::Text { text } => Some(text.as_str()),
-            Self::Image { .. } => None,
+            Self::Image { .. } | Self::Document { .. } => None,
         });
         texts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// Describes a piece that is no text in a few words: `[image/png · 84 kB]`.
+    pub fn label(&self) -> String {
+        match self {
+            Self::Text { .. } => String::new(),
+            Self::Image { source } => format!("[{}]", source.label()),
+            Self::Document { name, pages, .. } => {
+                format!("[{name} · {}]", count(*pages as usize, "page"))
+            }
+        }
     }
 }

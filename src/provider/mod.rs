@@ -22,6 +22,7 @@ mod model;
 mod model_list;
 mod openai_chat;
 mod openai_responses;
+mod readable;
 pub mod retry;
 pub mod scripted;
 mod server_error;

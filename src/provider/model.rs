@@ -12,6 +12,7 @@ use crate::tool::ToolSpec;
 
 use super::api::{EventStream, ModelRequest, Provider, ToolChoice};
 use super::error::ProviderError;
+use super::readable::without_images;
 use super::retry::RetryPolicy;
 
 /// One model at one provider.
@@ -45,10 +46,14 @@ impl Model {
         tool_choice: ToolChoice<'_>,
     ) -> EventStream {
         let Reasoning { thinking, effort } = self.info.reasoning(self.effort.as_deref());
+        let messages = match self.info.is_text_only {
+            true => without_images(messages),
+            false => messages.into(),
+        };
         self.provider.stream(&ModelRequest {
             model: &self.name,
             system,
-            messages,
+            messages: &messages,
             tools,
             tool_choice,
             max_tokens: self.max_tokens(),

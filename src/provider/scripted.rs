@@ -192,7 +192,7 @@ fn message_bytes(message: &Message) -> usize {
             .iter()
             .map(|block| match block {
                 ResultBlock::Text { text } => text.len(),
-                ResultBlock::Image { .. } => 0,
+                ResultBlock::Image { .. } | ResultBlock::Document { .. } => 0,
             })
             .sum(),
         ContentBlock::RedactedThinking { .. } | ContentBlock::Image { .. } => 0,

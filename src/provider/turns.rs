@@ -38,7 +38,7 @@ fn is_blank(block: &ContentBlock) -> bool {
 pub(super) fn result_pieces(content: &[ResultBlock]) -> impl Iterator<Item = &ResultBlock> {
     content.iter().filter(|piece| match piece {
         ResultBlock::Text { text } => !text.trim().is_empty(),
-        ResultBlock::Image { .. } => true,
+        ResultBlock::Image { .. } | ResultBlock::Document { .. } => true,
     })
 }
 

@@ -47,6 +47,13 @@ impl Runtime {
             events.emit(EventKind::PromptRefused { id, text, why });
             return None;
         }
+        let model = self.model.as_ref().map(ModelSlot::get).filter(|_| to.is_root());
+        if let Some(model) = model.filter(|model| model.info.is_text_only)
+            && !prompt.images.is_empty()
+        {
+            let why = format!("{} reads no images: it gets a line of text instead", model.name);
+            self.events.notice(NoticeLevel::Warning, why);
+        }
         Some(prompt)
     }
 

@@ -557,7 +557,7 @@ fn turn_finished(usage: Usage, cost: Cost, model: Option<&str>) -> EventKind {
 fn outcome(report: &AgentReport, content: &[ResultBlock]) -> RunOutcome {
     let text = content.iter().find_map(|block| match block {
         ResultBlock::Text { text } => Some(text.chars().take(report.shown).collect()),
-        ResultBlock::Image { .. } => None,
+        ResultBlock::Image { .. } | ResultBlock::Document { .. } => None,
     });
     RunOutcome {
         end: report.status.clone(),

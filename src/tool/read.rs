@@ -1,4 +1,4 @@
-//! `Read`: a file's lines with their numbers, or an image.
+//! `Read`: a file's lines with their numbers, an image, pages of a PDF, or a notebook.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,8 +17,8 @@ use super::api::{PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutco
 use super::file::{self, FileToolState, MAX_BYTES};
 use super::ledger::ReadLedger;
 use super::spec::{InvalidInput, ToolSpec};
-use crate::media::{self, ImageError, MAX_FILE_BYTES, image_type};
-use crate::protocol::{Access, PathTarget, ResultBlock, count};
+use crate::media::{self, ImageError, MAX_FILE_BYTES, PdfPages, image_type, is_pdf};
+use crate::protocol::{Access, ImageSource, PathTarget, ResultBlock, byte_size, count};
 
 const DEFAULT_LINES: usize = 2000;
 /// Maximum characters shown of a line.
@@ -27,7 +29,7 @@ const RESULT_BYTES: usize = 100_000;
 static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
     ToolSpec::new::<ReadInput>(
         "Read",
-        "Reads a file as numbered lines (2000 by default), or an image. Needed before Edit, and before Write to an existing file.",
+        "Reads a file as numbered lines (2000 by default), an image, a PDF or a notebook. Needed before Edit, and before Write to an existing file.",
     )
 });
 
@@ -44,6 +46,8 @@ pub struct ReadInput {
     /// First line, from 1
     offset: Option<usize>,
     limit: Option<usize>,
+    /// Of a PDF: 3 or 1-5
+    pages: Option<String>,
 }
 
 impl Read {
@@ -63,6 +67,9 @@ impl Tool for Read {
         if input.limit == Some(0) {
             return Err(InvalidInput("limit must be 1 or more.".to_owned()));
         }
+        if let Some(pages) = &input.pages {
+            media::parse_pages(pages).map_err(InvalidInput)?;
+        }
         Ok(Box::new(ReadCall { tool: self, input }))
     }
 }
@@ -78,6 +85,9 @@ impl PreparedCall for ReadCall {
     fn summary(&self) -> String {
         let Self { tool, input } = self;
         let path = tool.files.paths.display(&input.file_path);
+        if let Some(pages) = &input.pages {
+            return format!("{path} pages {pages}");
+        }
         match (input.offset, input.limit) {
             (None, None) => path,
             (from, None) => format!("{path} from line {}", from.unwrap_or(1)),
@@ -117,6 +127,13 @@ fn read(
     if image_type(start).is_some() {
         return image(path, reader, metadata.len());
     }
+    if is_pdf(start) {
+        return pdf(path, reader, metadata.len(), input.pages.as_deref());
+    }
+    if input.pages.is_some() {
+        let text = format!("{} is no PDF: read it without pages.", path.display());
+        return Err(ToolError::failed(text));
+    }
     if start.iter().take(8192).any(|&byte| byte == 0) {
         return Err(ToolError::failed(format!(
             "{} is binary ({}). Inspect it with Bash and a suitable program.",
@@ -138,6 +155,10 @@ fn read(
     let mut content = Vec::new();
     reader.take(MAX_BYTES).read_to_end(&mut content).map_err(broken)?;
     ledger.note(real, &metadata, Some(&content));
+    let is_notebook = path.extension().is_some_and(|extension| extension == "ipynb");
+    if is_notebook && input.offset.is_none() && input.limit.is_none() {
+        return notebook(path, &content);
+    }
     number(path, input, content.as_slice(), cancel)
 }
 
@@ -217,17 +238,12 @@ fn cut(line: &[u8]) -> String {
     }
 }
 
-fn image(path: &Path, mut reader: impl io::Read, len: u64) -> Result<ToolOutcome, ToolError> {
+fn image(path: &Path, reader: impl io::Read, len: u64) -> Result<ToolOutcome, ToolError> {
     let unreadable = |why: ImageError| ToolError::failed(format!("{} is {why}.", path.display()));
     if len > MAX_FILE_BYTES {
         return Err(unreadable(ImageError::TooManyBytes(len)));
     }
-    let mut bytes = Vec::new();
-    reader
-        .by_ref()
-        .take(MAX_FILE_BYTES)
-        .read_to_end(&mut bytes)
-        .map_err(|error| file::failed("read", path, &error))?;
+    let bytes = whole(path, reader)?;
     let image = media::prepare(&bytes).map_err(unreadable)?;
     let kind = image.source.media_type.trim_start_matches("image/");
     Ok(ToolOutcome {
@@ -235,6 +251,46 @@ fn image(path: &Path, mut reader: impl io::Read, len: u64) -> Result<ToolOutcome
         content: vec![ResultBlock::Image { source: image.source }],
         ..ToolOutcome::default()
     })
+}
+
+fn pdf(
+    path: &Path,
+    reader: impl io::Read,
+    len: u64,
+    pages: Option<&str>,
+) -> Result<ToolOutcome, ToolError> {
+    let unreadable = |why: String| ToolError::failed(format!("{} is {why}.", path.display()));
+    if len > MAX_FILE_BYTES {
+        let (len, most) = (byte_size(len), byte_size(MAX_FILE_BYTES));
+        return Err(unreadable(format!("a PDF of {len}; at most {most} can be read")));
+    }
+    let pages = pages.map(media::parse_pages).transpose().map_err(ToolError::failed)?;
+    let read = media::read_pages(whole(path, reader)?, pages);
+    let PdfPages { bytes, pages } = read.map_err(|error| unreadable(error.to_string()))?;
+    let data = STANDARD.encode(&bytes).into();
+    let source = ImageSource { media_type: "application/pdf".to_owned(), data };
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(ToolOutcome {
+        content: vec![ResultBlock::Document { source, name, pages }],
+        summary: count(pages as usize, "page"),
+        ..ToolOutcome::default()
+    })
+}
+
+fn notebook(path: &Path, content: &[u8]) -> Result<ToolOutcome, ToolError> {
+    let read = media::read_notebook(content, RESULT_BYTES).map_err(|why| {
+        let path = path.display();
+        ToolError::failed(format!("{path} is {why}. Read it as text with offset 1."))
+    })?;
+    let summary = count(read.cells, "cell");
+    Ok(ToolOutcome { content: read.blocks, summary, ..ToolOutcome::default() })
+}
+
+fn whole(path: &Path, reader: impl io::Read) -> Result<Vec<u8>, ToolError> {
+    let mut bytes = Vec::new();
+    let read = reader.take(MAX_FILE_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| file::failed("read", path, &error))?;
+    Ok(bytes)
 }
 
 /// Formats a number of bytes: `34 KB`.
@@ -324,7 +380,8 @@ mod tests {
     #[test]
     fn only_the_asked_lines_of_a_stream_are_read() {
         let endless = BufReader::new(io::repeat(b'\n'));
-        let input = ReadInput { file_path: String::new(), offset: Some(3), limit: Some(2) };
+        let input =
+            ReadInput { file_path: String::new(), offset: Some(3), limit: Some(2), pages: None };
         let outcome = number(Path::new("f"), &input, endless, &CancellationToken::new()).unwrap();
         let expected = "     3\t\n     4\t\n(more lines follow; continue with offset 5)\n";
         assert_eq!(outcome, ToolOutcome::text(expected, "2 lines"));
@@ -349,5 +406,37 @@ mod tests {
             bench.error("Read", json!({"file_path": "large.gif"})).await,
             "large.gif is an image of 30.0 MB; at most 30.0 MB can be read: make it smaller."
         );
+    }
+
+    #[tokio::test]
+    async fn pages_of_a_pdf_are_shown_as_a_document() {
+        let bench = ToolFixture::new();
+        bench.file("a.pdf", media::sample_pdf(30));
+        let part = json!({"file_path": "a.pdf", "pages": "2-4"});
+        let outcome = bench.call("Read", part).await.unwrap();
+        let [ResultBlock::Document { source, name, pages: 3 }] = &outcome.content[..] else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!((source.media_type.as_str(), name.as_str()), ("application/pdf", "a.pdf"));
+        assert_eq!(outcome.summary, "3 pages");
+        assert_eq!(
+            bench.error("Read", json!({"file_path": "a.pdf"})).await,
+            "a.pdf is a PDF of 30 pages: give `pages`, such as \"1-10\", at most 20 at once."
+        );
+        bench.file("a.txt", "text");
+        let no_pdf = json!({"file_path": "a.txt", "pages": "1"});
+        assert_eq!(bench.error("Read", no_pdf).await, "a.txt is no PDF: read it without pages.");
+    }
+
+    #[tokio::test]
+    async fn a_notebook_is_shown_as_cells_or_with_an_offset_as_text() {
+        let bench = ToolFixture::new();
+        let cell = json!({"cell_type": "code", "source": "1 + 1", "outputs": []});
+        bench.file("a.ipynb", json!({"cells": [cell]}).to_string());
+        let outcome = bench.call("Read", json!({"file_path": "a.ipynb"})).await.unwrap();
+        let text = "<cell id=\"cell-0\" type=\"code\">\n1 + 1\n</cell>\n";
+        assert_eq!(outcome, ToolOutcome::text(text, "1 cell"));
+        let raw = bench.text("Read", json!({"file_path": "a.ipynb", "offset": 1})).await;
+        assert!(raw.starts_with("     1\t{\"cells\""), "{raw}");
     }
 }

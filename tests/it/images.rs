@@ -5,8 +5,9 @@ use std::fs;
 use serde_json::json;
 
 use crate::support::picture::{outline, png};
+use crate::support::record::Wire;
 use crate::support::scene::{DONE, PARENT, Scene};
-use crate::support::script::text;
+use crate::support::script::{text, tool_use};
 
 /// Puts an image into the project.
 fn picture(scene: &Scene, name: &str, bytes: &[u8]) {
@@ -99,3 +100,45 @@ async fn an_image_in_a_frame_is_sent() {
     assert_eq!(last_message(&scene).last().unwrap(), "<image 20x10>");
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn a_model_that_reads_no_images_gets_a_line_of_text_and_the_user_a_notice() {
+    let scene = Scene::new();
+    scene.world.models("[models.blind]\nimages = false\n");
+    picture(&scene, "a.png", &png(20, 10));
+    scene.server.when(PARENT).reply(text(DONE));
+    let run = scene.world.run(["-p", "PARENT-1 see @a.png", "--model", "blind"]).finish().await;
+    assert!(run.assert_code(0).stderr.contains("blind reads no images"), "{run}");
+    let message = last_message(&scene);
+    let last = message.last().unwrap();
+    assert!(last.starts_with("[An image that you cannot see: a.png · 20×10 · "), "{last}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_pdf_is_a_document_on_the_wires_that_have_one() {
+    for wire in Wire::ALL {
+        let scene = Scene::on(wire);
+        picture(&scene, "a.pdf", PDF);
+        let read = tool_use("Read", json!({"file_path": "a.pdf"}));
+        scene.server.when(PARENT).reply(read).then(text(DONE));
+        let run = scene.world.run(["-p", "PARENT-1 read it"]).finish().await;
+        assert_eq!(run.assert_code(0).stdout.trim(), DONE);
+        let body = scene.server.requests()[1].body.to_string();
+        let shown = match wire {
+            Wire::Chat => "The PDF cannot be shown: this provider takes none.",
+            _ => "JVBERi0xLj",
+        };
+        assert!(body.contains(shown), "{wire:?}: {body}");
+        scene.server.finish();
+    }
+}
+
+/// A PDF of one empty page.
+const PDF: &[u8] = b"%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj
+2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]>>endobj
+trailer<</Root 1 0 R>>
+%%EOF
+";

@@ -116,7 +116,9 @@ fn truncate_results(message: &Message) -> Message {
 
 fn truncate_result(piece: &mut ResultBlock) {
     match piece {
-        ResultBlock::Image { .. } => *piece = ResultBlock::text("[image]"),
+        ResultBlock::Image { .. } | ResultBlock::Document { .. } => {
+            *piece = ResultBlock::text(piece.label());
+        }
         ResultBlock::Text { text } if text.len() > MAX_RESULT_BYTES => {
             let left = text.len() - MAX_RESULT_BYTES;
             text.truncate(text.floor_char_boundary(MAX_RESULT_BYTES));

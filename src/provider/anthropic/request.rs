@@ -127,6 +127,9 @@ enum AnthropicBlock<'a> {
     Image {
         source: AnthropicSource<'a>,
     },
+    Document {
+        source: AnthropicSource<'a>,
+    },
 }
 
 #[derive(Serialize)]
@@ -195,6 +198,9 @@ fn wire_result(content: &[ResultBlock], is_error: bool) -> Vec<AnthropicBlock<'_
         .map(|piece| match piece {
             ResultBlock::Text { text } => AnthropicBlock::Text { text },
             ResultBlock::Image { source } => wire_image(source),
+            ResultBlock::Document { source, .. } => {
+                AnthropicBlock::Document { source: wire_source(source) }
+            }
         })
         .collect();
     // The API accepts an empty success, but not an empty failure.
@@ -205,8 +211,12 @@ fn wire_result(content: &[ResultBlock], is_error: bool) -> Vec<AnthropicBlock<'_
 }
 
 fn wire_image(source: &ImageSource) -> AnthropicBlock<'_> {
+    AnthropicBlock::Image { source: wire_source(source) }
+}
+
+fn wire_source(source: &ImageSource) -> AnthropicSource<'_> {
     let ImageSource { media_type, data } = source;
-    AnthropicBlock::Image { source: AnthropicSource::Base64 { media_type, data } }
+    AnthropicSource::Base64 { media_type, data }
 }
 
 /// Replaces characters that this API refuses in ids of other providers.

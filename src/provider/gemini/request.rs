@@ -299,7 +299,7 @@ fn provider_id(id: &ToolUseId) -> Option<&str> {
     (!id.is_generated()).then(|| id.as_str())
 }
 
-/// Returns the text of a result for the model, and its images.
+/// Returns the text of a result for the model, and its images and documents.
 fn result(content: &[ResultBlock]) -> (String, Vec<GeminiPart<'_>>) {
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for piece in result_pieces(content) {
@@ -307,6 +307,10 @@ fn result(content: &[ResultBlock]) -> (String, Vec<GeminiPart<'_>>) {
             ResultBlock::Text { text } => texts.push(text.as_str()),
             ResultBlock::Image { source } => {
                 texts.push("(The image is attached to this text.)");
+                images.push(image(source));
+            }
+            ResultBlock::Document { source, .. } => {
+                texts.push("(The PDF is attached to this text.)");
                 images.push(image(source));
             }
         }

@@ -172,6 +172,10 @@ fn choice<'a>(request: &ModelRequest<'a>) -> Option<ChatToolChoice<'a>> {
     }
 }
 
+/// Stands for a PDF, which most servers with this wire do not take.
+const NO_PDF: &str = "(The PDF cannot be shown: this provider takes none. Extract its text with Bash, for \
+                      example with pdftotext.)";
+
 /// Thoughts are not echoed on this wire.
 fn is_sent(block: &ContentBlock) -> bool {
     !matches!(block, ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. })
@@ -207,6 +211,7 @@ fn result<'a>(content: &'a [ResultBlock], is_error: bool, parts: &mut Vec<ChatPa
                 texts.push("(The image follows in the next user message.)");
                 parts.push(image(source));
             }
+            ResultBlock::Document { .. } => texts.push(NO_PDF),
         }
     }
     let text = if texts.is_empty() { "(no output)".to_owned() } else { texts.join("\n") };

@@ -127,10 +127,14 @@ enum ResponsesContent<'a> {
 }
 
 #[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[serde(tag = "type")]
 enum ResponsesPart<'a> {
-    InputText { text: &'a str },
-    InputImage { image_url: String, detail: &'static str },
+    #[serde(rename = "input_text")]
+    Text { text: &'a str },
+    #[serde(rename = "input_image")]
+    Image { image_url: String, detail: &'static str },
+    #[serde(rename = "input_file")]
+    File { filename: &'a str, file_data: String },
 }
 
 /// Thoughts go back to the server that had them.
@@ -175,7 +179,7 @@ fn user<'a>(turn: &Turn<'a>, input: &mut Vec<InputItem<'a>>) {
                 let item = BuiltItem::FunctionCallOutput { call_id: tool_use_id, output };
                 input.push(InputItem::Own(item));
             }
-            ContentBlock::Text { text, .. } => parts.push(ResponsesPart::InputText { text }),
+            ContentBlock::Text { text, .. } => parts.push(ResponsesPart::Text { text }),
             ContentBlock::Image { source, .. } => parts.push(image(source)),
             _ => {}
         }
@@ -187,22 +191,26 @@ fn user<'a>(turn: &Turn<'a>, input: &mut Vec<InputItem<'a>>) {
     }
 }
 
-/// Returns the content of a result for the model: plain text unless there are images.
+/// Returns the content of a result for the model: plain text unless there are images or files.
 fn output(content: &[ResultBlock], is_error: bool) -> ResponsesContent<'_> {
     let (mut texts, mut parts) = (Vec::new(), Vec::new());
     for piece in result_pieces(content) {
         match piece {
             ResultBlock::Text { text } => {
                 texts.push(text.as_str());
-                parts.push(ResponsesPart::InputText { text });
+                parts.push(ResponsesPart::Text { text });
             }
             ResultBlock::Image { source } => parts.push(image(source)),
+            ResultBlock::Document { source, name, .. } => {
+                parts
+                    .push(ResponsesPart::File { filename: name, file_data: data_url(source) });
+            }
         }
     }
     // The wire has no flag for errors.
     if texts.len() < parts.len() {
         if is_error {
-            parts.insert(0, ResponsesPart::InputText { text: "Error:" });
+            parts.insert(0, ResponsesPart::Text { text: "Error:" });
         }
         return ResponsesContent::Parts(parts);
     }
@@ -237,7 +245,7 @@ fn assistant<'a>(turn: &Turn<'a>, input: &mut Vec<InputItem<'a>>) {
 }
 
 fn image<'a>(source: &ImageSource) -> ResponsesPart<'a> {
-    ResponsesPart::InputImage { image_url: data_url(source), detail: "auto" }
+    ResponsesPart::Image { image_url: data_url(source), detail: "auto" }
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn summary(content: &[ResultBlock], is_error: bool) -> String {
     let images = content.iter().filter(|block| matches!(block, ResultBlock::Image { .. })).count();
     let text = content.iter().find_map(|block| match block {
         ResultBlock::Text { text } => Some(text.as_str()),
-        ResultBlock::Image { .. } => None,
+        ResultBlock::Image { .. } | ResultBlock::Document { .. } => None,
     });
     let lines = text.map_or(0, |text| text.lines().count());
     match (is_error, images, lines) {
@@ -185,6 +185,7 @@ mod tests {
         let text = |block: &ResultBlock| match block {
             ResultBlock::Text { text } => text.clone(),
             ResultBlock::Image { source } => format!("<{}>", source.media_type),
+            ResultBlock::Document { name, .. } => format!("<{name}>"),
         };
         outcome.content.iter().map(text).collect()
     }

@@ -1,5 +1,6 @@
 //! Applies an agent's events to its transcript.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use crate::protocol::{
@@ -84,11 +85,11 @@ fn screen_text(content: &[ResultBlock], details: Option<&ToolDetails>) -> String
 }
 
 fn result_text(content: &[ResultBlock]) -> String {
-    let texts: Vec<&str> = content
+    let texts: Vec<Cow<'_, str>> = content
         .iter()
         .map(|block| match block {
-            ResultBlock::Text { text } => text.as_str(),
-            ResultBlock::Image { .. } => "[image]",
+            ResultBlock::Text { text } => text.into(),
+            ResultBlock::Image { .. } | ResultBlock::Document { .. } => block.label().into(),
         })
         .collect();
     texts.join("\n")

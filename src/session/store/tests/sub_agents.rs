@@ -111,7 +111,7 @@ async fn results_that_came_before_a_kill_stay_and_a_sub_agents_own_end_is_its_re
     let shown = results.iter().map(|block| match block {
         ContentBlock::ToolResult { content, is_error, .. } => match &content[0] {
             ResultBlock::Text { text } => (text.clone(), *is_error),
-            ResultBlock::Image { .. } => panic!("an image"),
+            other => panic!("{other:?}"),
         },
         other => panic!("{other:?}"),
     });

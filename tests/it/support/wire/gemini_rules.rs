@@ -143,7 +143,8 @@ fn check_content(content: &Value, place: &str) -> Result<(), Refusal> {
 fn check_image(part: &Value, place: &str) -> Result<(), Refusal> {
     only_fields(&part["inlineData"], &["mimeType", "data"], place)?;
     let kind = part["inlineData"]["mimeType"].as_str().unwrap_or_default();
-    ensure(kind.starts_with("image/"), || format!("{place}: Unsupported MIME type: {kind}"))
+    let known = kind.starts_with("image/") || kind == "application/pdf";
+    ensure(known, || format!("{place}: Unsupported MIME type: {kind}"))
 }
 
 fn check_call(call: &Value, place: &str) -> Result<(), Refusal> {

@@ -250,6 +250,17 @@ fn check_image(block: &Value, place: &str) -> Result<(), Refusal> {
     ensure(known, || format!("{place}: image.source.media_type: `{media}`"))
 }
 
+fn check_document(block: &Value, place: &str) -> Result<(), Refusal> {
+    only_fields(
+        block,
+        &["type", "source", "title", "context", "citations", "cache_control"],
+        place,
+    )?;
+    only_fields(&block["source"], &["type", "media_type", "data"], place)?;
+    let media = block["source"]["media_type"].as_str().unwrap_or_default();
+    ensure(media == "application/pdf", || format!("{place}: document.source.media_type: `{media}`"))
+}
+
 fn check_call(block: &Value, place: &str) -> Result<(), Refusal> {
     only_fields(block, &["type", "id", "name", "input", "cache_control"], place)?;
     let name = block["name"].as_str().unwrap_or_default();
@@ -271,6 +282,7 @@ fn check_result(block: &Value, place: &str) -> Result<(), Refusal> {
                 match inner["type"].as_str() {
                     Some("text") => check_text(inner, place)?,
                     Some("image") => check_image(inner, place)?,
+                    Some("document") => check_document(inner, place)?,
                     _ => return Err(format!("{place}: tool_result.content: bad block")),
                 }
             }

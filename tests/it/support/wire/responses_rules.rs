@@ -147,6 +147,13 @@ fn check_parts(parts: &Value, place: &str) -> Result<(), Refusal> {
             let url = part["image_url"].as_str().unwrap_or_default();
             ensure(url.starts_with("data:image/"), || format!("{place}: invalid image_url"))
         }
+        Some("input_file") => {
+            only_fields(part, &["type", "filename", "file_data", "detail"], place)?;
+            let data = part["file_data"].as_str().unwrap_or_default();
+            let named = part["filename"].as_str().is_some_and(|name| name.ends_with(".pdf"));
+            let ok = named && data.starts_with("data:application/pdf;base64,");
+            ensure(ok, || format!("{place}: invalid file_data"))
+        }
         other => Err(format!("{place}: Invalid value: {other:?}")),
     })
 }
