@@ -103,7 +103,7 @@ fn message_as_markdown(message: &Message, out: &mut String) {
         Role::User => "User",
         Role::Assistant => "Assistant",
     };
-    for block in &message.content {
+    for block in message.joined_content().iter() {
         // Writing to a String cannot fail.
         let _ = match block {
             ContentBlock::Text { text, aside: true, .. } => {
@@ -123,7 +123,9 @@ fn message_as_markdown(message: &Message, out: &mut String) {
                 let text = texts.collect::<Vec<_>>().join("\n");
                 writeln!(out, "## {kind}\n\n{}\n", fenced(&text))
             }
-            ContentBlock::Image { label, .. } => writeln!(out, "[{label}]\n"),
+            ContentBlock::Image { source, label, .. } => {
+                writeln!(out, "[{}]\n", source.label_or(label))
+            }
             ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. } => Ok(()),
         };
     }

@@ -10,8 +10,8 @@ use super::{CommandReport, columns, one_line};
 use crate::app::setup::AppError;
 use crate::cli::{ExportFormat, SessionsAction};
 use crate::protocol::{
-    AgentId, ContentBlock, Message, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry,
-    byte_size, call_subject, count, printable, printable_line, printable_path,
+    AgentId, ContentBlock, ResultBlock, Role, RunEnd, SessionId, TranscriptEntry, byte_size,
+    call_subject, count, printable, printable_line, printable_path,
 };
 use crate::session::{
     AgentCallResult, AgentSummary, IdMatch, PruneMode, PruneReport, SessionStore, SessionSummary,
@@ -177,9 +177,9 @@ fn show(agents: &[StoredTranscript]) -> CommandReport {
 
 fn show_past(past: &TranscriptEntry, out: &mut String) {
     match past {
-        TranscriptEntry::Message(Message { role, content }) => {
-            for block in content {
-                show_block(*role, block, out);
+        TranscriptEntry::Message(message) => {
+            for block in message.joined_content().iter() {
+                show_block(message.role, block, out);
             }
         }
         TranscriptEntry::Compacted { before_tokens, after_tokens } => {
@@ -205,7 +205,9 @@ fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
             line.trim_end().to_owned()
         }
         (ContentBlock::ToolResult { content, is_error, .. }, _) => result(content, *is_error),
-        (ContentBlock::Image { label, .. }, _) => format!("[{}]", printable(label)),
+        (ContentBlock::Image { source, label, .. }, _) => {
+            format!("[{}]", printable(&source.label_or(label)))
+        }
         (ContentBlock::Thinking { .. } | ContentBlock::RedactedThinking { .. }, _) => return,
     };
     if !text.is_empty() {
@@ -259,7 +261,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::protocol::{ChildMeta, RunOutcome, ToolUseId};
+    use crate::protocol::{ChildMeta, Message, RunOutcome, ToolUseId};
 
     #[test]
     fn the_list_has_one_aligned_line_per_session() {

@@ -243,7 +243,7 @@ impl Catalogue {
 /// Whether `model` belongs to the family: `gpt-5.5` is of `gpt-5`, `gpt-50` is not.
 fn is_in_family(model: &str, family: &str) -> bool {
     let rest = model.strip_prefix(family);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', '@']))
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.', '@', ':']))
 }
 
 /// Strips a trailing date from `model`: eight digits after `-` or `@`, or `-2026-04-23`.

@@ -16,6 +16,11 @@ pub struct ImageSource {
 }
 
 impl ImageSource {
+    /// Describes the image in a few words, unless `label` does.
+    pub fn label_or(&self, label: &str) -> String {
+        if label.is_empty() { self.label() } else { label.to_owned() }
+    }
+
     /// Describes the image in a few words: `image/png · 84 kB`.
     pub fn label(&self) -> String {
         format!("{} · {}", self.media_type, byte_size(self.data.len() as u64 / 4 * 3))

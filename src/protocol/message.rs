@@ -1,5 +1,6 @@
 //! The conversation: messages made of content blocks, in the shape that all providers map to.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
@@ -71,8 +72,35 @@ impl Message {
 
     /// Returns all text blocks joined by blank lines, without tool calls and thinking.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self.content.iter().filter_map(ContentBlock::as_text).collect();
+        let content = self.joined_content();
+        let texts: Vec<&str> = content.iter().filter_map(ContentBlock::as_text).collect();
         texts.join("\n\n")
+    }
+
+    /// Returns the content as the user wrote it: a prompt's text around its images is one block before
+    /// them.
+    pub fn joined_content(&self) -> Cow<'_, [ContentBlock]> {
+        let is_within =
+            |block: &ContentBlock| matches!(block, ContentBlock::Image { within: true, .. });
+        if !self.content.iter().any(is_within) {
+            return Cow::Borrowed(&self.content);
+        }
+        let mut joined: Vec<ContentBlock> = Vec::new();
+        let mut goes_on = false;
+        for block in &self.content {
+            let last_text =
+                joined.iter_mut().rev().find(|before| matches!(before, ContentBlock::Text { .. }));
+            match (block, last_text) {
+                (ContentBlock::Text { text: part, .. }, Some(ContentBlock::Text { text, .. }))
+                    if goes_on =>
+                {
+                    *text = [&**text, part].concat().into();
+                }
+                _ => joined.push(block.clone()),
+            }
+            goes_on = is_within(block);
+        }
+        Cow::Owned(joined)
     }
 
     /// Returns the sub-agents whose end this message reports: as the result of a call, or as a report of its own.

@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::parts::RuntimeParts;
 use crate::media::{self, ImageError};
 use crate::permission::UnreadableFiles;
@@ -25,17 +28,21 @@ pub(super) async fn add_mentioned(
     prompt: &mut QueuedPrompt,
 ) -> Result<(), String> {
     let named = mentions(parts, prompt);
-    if named.is_empty() {
+    if named.is_empty() && prompt.images.is_empty() {
         return Ok(());
     }
     let cwd = parts.cwd.clone();
     let unreadable = parts.agents.gate.unreadable(&cwd, None);
-    let read = move || named.into_iter().map(|named| read(named, &cwd, &unreadable)).collect();
-    let images: Result<Vec<_>, String> = match tokio::task::spawn_blocking(read).await {
-        Ok(images) => images,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    let given = std::mem::take(&mut prompt.images);
+    let read = move || {
+        let given = given.into_iter().map(|image| Ok(Some(with_small_image(image))));
+        given.chain(named.into_iter().map(|named| read(named, &cwd, &unreadable))).collect()
     };
-    prompt.images.extend(images?.into_iter().flatten());
+    let read: Result<Vec<Option<PromptImage>>, String> = match parts.pools.files.run(read).await {
+        Ok(images) => images,
+        Err(lost) => return Err(format!("the images could not be read: {lost}")),
+    };
+    prompt.images = read?.into_iter().flatten().collect();
     match prompt.images.len() {
         0..=MAX_IMAGES => Ok(()),
         count => Err(format!("{count} images: a prompt takes {MAX_IMAGES} at most")),
@@ -56,6 +63,19 @@ fn mentions(parts: &RuntimeParts, prompt: &QueuedPrompt) -> Vec<Mention> {
         }
     }
     named
+}
+
+/// Makes an image of a driving program as small as models read it; the screen's are. One that cannot
+/// be decoded stays as it is.
+fn with_small_image(image: PromptImage) -> PromptImage {
+    if !image.mark.is_empty() {
+        return image;
+    }
+    let bytes = STANDARD.decode(&*image.source.data).unwrap_or_default();
+    match media::prepare(&bytes) {
+        Ok(small) => PromptImage::marked(image.mark, "image", small),
+        Err(_) => image,
+    }
 }
 
 /// Reads an image, unless there is no such file.

@@ -19,7 +19,6 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -229,9 +228,7 @@ impl<'a> Replay<'a> {
     fn add_user_message(&mut self, message: &Message) {
         // The prompt of a resumed agent comes from the program, not from the user.
         let goes_on = self.open_run();
-        let mut within = None;
-        for block in &message.content {
-            let continued = within.take();
+        for block in message.joined_content().iter() {
             match block {
                 ContentBlock::Text { text, shell: Some(run), .. } => {
                     let ShellRun { line, status } = run.clone();
@@ -244,11 +241,10 @@ impl<'a> Replay<'a> {
                 }
                 ContentBlock::Text { text, report, .. } if !goes_on => {
                     let from = report.map_or(Sender::Person, |id| self.sender(id));
-                    self.add_prompt(text, from, continued);
+                    self.push(EventKind::PromptRead { id: None, text: text.clone(), from });
                 }
-                ContentBlock::Image { label, within: goes_on, .. } => {
-                    within = goes_on.then(|| self.last_prompt()).flatten();
-                    self.push(EventKind::ImageRead { label: label.clone() });
+                ContentBlock::Image { source, label, .. } => {
+                    self.push(EventKind::ImageRead { label: source.label_or(label) });
                 }
                 ContentBlock::ToolResult {
                     tool_use_id,
@@ -264,21 +260,6 @@ impl<'a> Replay<'a> {
                 _ => {}
             }
         }
-    }
-
-    /// Adds a prompt, or the next part of the one at `continued` in `events`.
-    fn add_prompt(&mut self, part: &Arc<str>, from: Sender, continued: Option<usize>) {
-        let before = continued.and_then(|at| self.events.get_mut(at));
-        if let Some(AgentEvent { kind: EventKind::PromptRead { text, .. }, .. }) = before {
-            *text = [&**text, part].concat().into();
-        } else {
-            self.push(EventKind::PromptRead { id: None, text: part.clone(), from });
-        }
-    }
-
-    /// Returns where the last prompt is in `events`.
-    fn last_prompt(&self) -> Option<usize> {
-        self.events.iter().rposition(|event| matches!(event.kind, EventKind::PromptRead { .. }))
     }
 
     fn sender(&self, id: AgentId) -> Sender {

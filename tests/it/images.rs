@@ -38,6 +38,15 @@ async fn a_mentioned_image_is_sent_at_its_place() {
         "? And @none.png",
     ];
     assert_eq!(message[message.len() - 5..], expected);
+    // For the user, the text is whole.
+    let id = scene.world.session().file_name().unwrap().to_str().unwrap().to_owned();
+    for words in [&["show"][..], &["export", "--format", "markdown"]] {
+        let args = ["sessions"].iter().chain(words).copied().chain([id.as_str()]);
+        let shown = scene.world.run(args).finish().await.stdout;
+        assert!(shown.contains(prompt), "{shown}");
+        assert!(shown.contains("[a.png · 20×10 · "), "{shown}");
+        assert!(shown.contains("[b c.png · 1072×1072 · "), "{shown}");
+    }
     scene.server.finish();
 }
 
@@ -87,7 +96,7 @@ async fn an_image_in_a_frame_is_sent() {
 
     let scene = Scene::new();
     scene.server.when(PARENT).reply(text(DONE));
-    let data = base64::engine::general_purpose::STANDARD.encode(png(20, 10));
+    let data = base64::engine::general_purpose::STANDARD.encode(png(3000, 100));
     let source = json!({"type": "base64", "media_type": "image/png", "data": data});
     let content = json!([
         {"type": "text", "text": "PARENT-1 see"},
@@ -97,7 +106,7 @@ async fn an_image_in_a_frame_is_sent() {
     let formats = ["--output-format", "stream-json", "--input-format", "stream-json", "--verbose"];
     let run = scene.world.run(["-p"]).args(formats).stdin(format!("{frame}\n")).finish().await;
     run.assert_code(0);
-    assert_eq!(last_message(&scene).last().unwrap(), "<image 20x10>");
+    assert_eq!(last_message(&scene).last().unwrap(), "<image 1568x52>");
     scene.server.finish();
 }
 

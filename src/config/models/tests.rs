@@ -33,11 +33,30 @@ fn dated_names_are_their_base_names_and_others_are_unknown() {
     assert!(gpt.known);
     assert_eq!(catalogue.get("gpt-5.5-2026-04-23"), gpt);
     assert_eq!(catalogue.get("models/gemini-2.5-pro"), catalogue.get("gemini-2.5-pro"));
-    for name in ["llama3", "gpt-oss-20b", "gpt-50", "claudette", "20251001", "2026-04-23", ""] {
+    for name in ["llama3", "phi4", "gpt-50", "claudette", "20251001", "2026-04-23", ""] {
         let expected =
             ModelInfo { context_window: 200_000, default_output: 16_000, ..ModelInfo::default() };
         assert_eq!(catalogue.get(name), expected, "{name}");
     }
+}
+
+#[test]
+fn models_that_read_no_images_are_known_by_their_families() {
+    let catalogue = Catalogue::built_in();
+    for (name, is_text_only) in [
+        ("gpt-oss:20b", true),
+        ("gpt-oss-120b", true),
+        ("o3-mini-2025-01-31", true),
+        ("o3", false),
+        ("gpt-5.5", false),
+        ("claude-haiku-4-5", false),
+        ("qwen3-vl:8b", false),
+    ] {
+        assert_eq!(catalogue.get(name).is_text_only, is_text_only, "{name}");
+    }
+    let own = "[families.gpt-oss]\nimages = true\n";
+    let own = Catalogue::with_user_models(own, Path::new("models.toml")).unwrap();
+    assert!(!own.get("gpt-oss:20b").is_text_only);
 }
 
 #[test]

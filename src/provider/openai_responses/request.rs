@@ -202,8 +202,7 @@ fn output(content: &[ResultBlock], is_error: bool) -> ResponsesContent<'_> {
             }
             ResultBlock::Image { source } => parts.push(image(source)),
             ResultBlock::Document { source, name, .. } => {
-                parts
-                    .push(ResponsesPart::File { filename: name, file_data: data_url(source) });
+                parts.push(ResponsesPart::File { filename: name, file_data: data_url(source) });
             }
         }
     }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::exec::{Capture, OutputCleaner};
-use crate::media::image_type;
+use crate::media::{image_type, prepare};
 use crate::protocol::{Failure, ImageSource, ResultBlock};
 use crate::tool::api::{ToolError, ToolOutcome};
 
@@ -56,6 +56,19 @@ fn fatal(structured: &Value) -> Option<Failure> {
         "auth" => Some(Failure::Auth),
         _ => None,
     }
+}
+
+/// Makes images as small as models read them. One that cannot be decoded stays as it is. Blocks.
+pub fn with_small_images(mut outcome: ToolOutcome) -> ToolOutcome {
+    for block in &mut outcome.content {
+        if let ResultBlock::Image { source } = block
+            && let Ok(bytes) = STANDARD.decode(&*source.data)
+            && let Ok(image) = prepare(&bytes)
+        {
+            *source = image.source;
+        }
+    }
+    outcome
 }
 
 fn summary(content: &[ResultBlock], is_error: bool) -> String {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::content;
 use super::listing::ListedTool;
 use super::server::Server;
-use crate::protocol::Access;
+use crate::protocol::{Access, ResultBlock};
 use crate::tool::api::{PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
 use crate::tool::spec::{InvalidInput, ToolSpec};
 
@@ -87,6 +87,10 @@ impl PreparedCall for RemoteCall {
     async fn run(self: Box<Self>, cx: ToolContext) -> Result<ToolOutcome, ToolError> {
         let Self { tool, input } = *self;
         let result = tool.server.call(&tool.listing.remote, input, &cx).await?;
-        content::outcome(&result, tool.soften)
+        let outcome = content::outcome(&result, tool.soften)?;
+        if outcome.content.iter().all(|block| !matches!(block, ResultBlock::Image { .. })) {
+            return Ok(outcome);
+        }
+        cx.blocking(|_| Ok(content::with_small_images(outcome))).await
     }
 }

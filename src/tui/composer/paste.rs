@@ -75,7 +75,7 @@ impl LargePastes {
     pub fn fold_into(&mut self, text: &str, edited: usize) -> String {
         let text = text.replace(is_token, "");
         if !is_large(&text, edited) {
-            return text;
+            return self.fold_images(text);
         }
         if let Some(known) = self.pastes.iter().find(|paste| paste.text == text) {
             return known.token.to_string();
@@ -114,12 +114,20 @@ impl LargePastes {
 
     /// Returns the images for which parts of a whole text stand.
     pub fn images_in(&self, text: &str) -> Vec<PromptImage> {
-        let marked = self.pastes.iter().filter(|paste| text.contains(&paste.text));
         let image = |paste: &LargePaste| {
+            let image = paste.image.as_ref().filter(|_| text.contains(&paste.text))?;
             let name = paste.label.trim_matches(['[', ']']);
-            Some(PromptImage::marked(paste.text.clone(), name, paste.image.clone()?))
+            Some(PromptImage::marked(paste.text.clone(), name, image.clone()))
         };
-        marked.filter_map(image).collect()
+        self.pastes.iter().filter_map(image).collect()
+    }
+
+    /// Puts the characters in place of known images.
+    fn fold_images(&self, mut text: String) -> String {
+        for paste in self.pastes.iter().filter(|paste| paste.image.is_some()) {
+            text = text.replace(&paste.text, paste.token.encode_utf8(&mut [0; 4]));
+        }
+        text
     }
 
     /// Puts the characters in place of known pastes in a text from elsewhere.

@@ -10,6 +10,7 @@ mod ends;
 mod expand;
 mod flows;
 mod forms;
+mod images;
 mod interrupt;
 mod keys;
 mod linear;

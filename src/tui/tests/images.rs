@@ -1,0 +1,146 @@
+//! Images in the draft, as the update handles them.
+
+use crossterm::event::KeyCode;
+use pretty_assertions::assert_eq;
+
+use crate::protocol::{Command, EventKind, ImageSource, PromptId, PromptImage, SizedImage};
+use crate::tui::composer::image_path::ImagePath;
+use crate::tui::composer::paste::MAX_IMAGES;
+use crate::tui::host::HostRequest;
+use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::testing::TestScreen;
+use crate::tui::transcript::ItemKind;
+
+fn image() -> SizedImage {
+    let source = ImageSource { media_type: "image/png".into(), data: "AAAA".into() };
+    SizedImage { source, width: 1280, height: 720, bytes: 84_000 }
+}
+
+fn paste(screen: &mut TestScreen, text: &str) {
+    let (text, at) = (text.to_owned(), screen.at);
+    screen.send(Msg::Paste { text, at });
+}
+
+/// The paths of the images that the screen has asked for.
+fn asked(screen: &mut TestScreen) -> Vec<Option<String>> {
+    let asked = screen.effects.drain(..).filter_map(|effect| match effect {
+        ScreenEffect::Ask(HostRequest::Image { path, .. }) => Some(path.map(|path| path.path)),
+        _ => None,
+    });
+    asked.collect()
+}
+
+fn arrive(screen: &mut TestScreen, path: Option<&str>, image: Result<Option<SizedImage>, String>) {
+    let path = path.map(|path| ImagePath::parse(path).unwrap());
+    let at = screen.at;
+    screen.send(Msg::Host { reply: HostRequest::Image { path, image }, at });
+}
+
+fn draft(screen: &TestScreen) -> String {
+    screen.model.composer.buffer.full_text()
+}
+
+/// The prompt that was sent: its text, and the marks of its images.
+fn sent(screen: &mut TestScreen) -> (PromptId, String, Vec<String>) {
+    let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!("nothing sent") };
+    let mark = |image: PromptImage| image.mark;
+    (prompt.id, prompt.text, prompt.images.into_iter().map(mark).collect())
+}
+
+#[test]
+fn a_pasted_path_becomes_a_token_where_it_stands_and_undo_brings_it_back() {
+    let mut screen = TestScreen::new();
+    screen.write("see ");
+    paste(&mut screen, "/tmp/a.png");
+    assert_eq!(asked(&mut screen), [Some("/tmp/a.png".to_owned())]);
+    screen.write(" now");
+    arrive(&mut screen, Some("/tmp/a.png"), Ok(Some(image())));
+    assert_eq!(draft(&screen), "see [Image #1: /tmp/a.png] now");
+    screen.write("!").key(KeyCode::Home).key(KeyCode::Delete);
+    assert_eq!(draft(&screen), "ee [Image #1: /tmp/a.png] now!");
+    screen.ctrl('_').ctrl('_').ctrl('_');
+    assert_eq!(draft(&screen), "see /tmp/a.png now");
+    screen.enter();
+    assert_eq!(sent(&mut screen).2, Vec::<String>::new());
+}
+
+#[test]
+fn enter_sends_once_the_image_is_there_unless_the_draft_changes_or_it_is_none() {
+    let mut screen = TestScreen::new();
+    screen.write("see ").ctrl('v').enter();
+    assert_eq!(asked(&mut screen), [None]);
+    arrive(&mut screen, None, Ok(Some(image())));
+    let (_, text, marks) = sent(&mut screen);
+    assert_eq!((text.as_str(), marks), ("see [Image #1]", vec!["[Image #1]".to_owned()]));
+
+    screen.write("more ").ctrl('v').enter().write("!");
+    arrive(&mut screen, None, Ok(Some(image())));
+    assert_eq!(screen.sent(), [], "it was edited after Enter");
+    assert_eq!(draft(&screen), "more ![Image #2]");
+
+    screen.ctrl('v').enter();
+    arrive(&mut screen, None, Ok(None));
+    assert_eq!(screen.sent(), []);
+    assert_eq!(screen.notice(), "no image in the clipboard");
+    assert_eq!(draft(&screen), "more ![Image #2]");
+}
+
+#[test]
+fn an_image_survives_the_kill_buffer_the_history_and_the_queue() {
+    let mut screen = TestScreen::new();
+    screen.write("see ").ctrl('v');
+    arrive(&mut screen, None, Ok(Some(image())));
+    screen.ctrl('u').ctrl('y').key(KeyCode::Backspace);
+    assert_eq!(draft(&screen), "see ", "it is one character again");
+    screen.ctrl('_').enter();
+    let (id, text, marks) = sent(&mut screen);
+    assert_eq!((text.as_str(), marks.len()), ("see [Image #1]", 1));
+    screen.main(EventKind::PromptRefused { id, text, why: "no".to_owned() });
+    assert_eq!(draft(&screen), "see [Image #1]");
+    screen.key(KeyCode::Backspace);
+    assert_eq!(draft(&screen), "see ");
+    screen.ctrl('u').key(KeyCode::Up).enter();
+    assert_eq!(sent(&mut screen).2, ["[Image #1]"], "from the history");
+}
+
+#[test]
+fn what_is_no_image_or_too_many_stays_as_it_was() {
+    let mut screen = TestScreen::new();
+    paste(&mut screen, "notes.png");
+    arrive(&mut screen, Some("notes.png"), Ok(None));
+    assert_eq!((draft(&screen).as_str(), screen.notice()), ("notes.png", ""));
+    arrive(&mut screen, Some("notes.png"), Err("notes.png: a folder".to_owned()));
+    assert_eq!((draft(&screen).as_str(), screen.notice()), ("notes.png", "notes.png: a folder"));
+    screen.ctrl('u');
+    for _ in 0..=MAX_IMAGES {
+        arrive(&mut screen, None, Ok(Some(image())));
+    }
+    assert_eq!(screen.notice(), "not added: a prompt takes 20 images at most");
+    assert_eq!(draft(&screen).matches("[Image #").count(), MAX_IMAGES);
+    paste(&mut screen, "and text");
+    assert!(draft(&screen).ends_with("[Image #20]and text"), "{}", draft(&screen));
+}
+
+#[test]
+fn in_a_shell_line_a_path_is_a_path() {
+    let mut screen = TestScreen::new();
+    screen.write("!open ");
+    paste(&mut screen, "/tmp/a.png");
+    assert_eq!(asked(&mut screen), Vec::<Option<String>>::new());
+}
+
+#[test]
+fn numbers_go_on_after_those_of_the_session_and_its_images_are_lines() {
+    let mut screen = TestScreen::new();
+    let read = |number: usize| EventKind::ImageRead { label: format!("Image #{number} · 1×1") };
+    let main = crate::protocol::AgentPath::root();
+    screen.opened(vec![(&main, read(1)), (&main, read(2))]);
+    screen.ctrl('v');
+    arrive(&mut screen, None, Ok(Some(image())));
+    assert_eq!(draft(&screen), "[Image #3]");
+    let lines = screen.model.main.iter().filter_map(|(_, item)| match &item.kind {
+        ItemKind::Notice { text, .. } => Some(text.as_str()),
+        _ => None,
+    });
+    assert_eq!(lines.collect::<Vec<_>>(), ["[Image #1 · 1×1]", "[Image #2 · 1×1]"]);
+}
