@@ -33,13 +33,25 @@ fn a_large_image_keeps_its_proportions_within_what_models_read() {
     assert_eq!(sent_size(1568, 733), (1568, 733));
     assert_eq!(sent_size(3840, 2160), (1429, 804));
     assert_eq!(sent_size(10_000, 1), (1568, 1));
-    let image = prepare(&sample_png(4000, 1000)).unwrap();
+    let image = prepare(&sample_png(1600, 400)).unwrap();
     assert_eq!((image.width, image.height), (1568, 392));
     assert_eq!(image.source.media_type, "image/png");
     let again = prepare(&decoded(&image)).unwrap();
     assert_eq!((again.width, again.height), (1568, 392));
-    let photo = prepare(&encoded(&DynamicImage::new_rgb8(3000, 3000), ImageFormat::Jpeg)).unwrap();
+    let photo = prepare(&encoded(&DynamicImage::new_rgb8(1200, 1200), ImageFormat::Jpeg)).unwrap();
     assert_eq!((photo.width, photo.source.media_type.as_str()), (1072, "image/jpeg"));
+}
+
+#[test]
+fn a_photo_is_turned_as_its_camera_says() {
+    let mut photo = encoded(&DynamicImage::new_rgb8(40, 30), ImageFormat::Jpeg);
+    // Exif with one entry: orientation 6, a quarter to the right.
+    let exif =
+        b"\xff\xe1\0\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+    photo.splice(2..2, *exif);
+    let image = prepare(&photo).unwrap();
+    assert_eq!((image.width, image.height), (30, 40));
+    assert_eq!(prepare(&decoded(&image)).unwrap().width, 30);
 }
 
 #[test]

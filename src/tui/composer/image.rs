@@ -64,7 +64,9 @@ pub fn arrived(
     };
     if let Some(problem) = problem {
         model.composer.images.sends = false;
-        model.say_while(NoticeCause::Draft, problem);
+        let about_draft = !model.composer.is_empty();
+        let cause = if about_draft { NoticeCause::Draft } else { NoticeCause::Event };
+        model.say_while(cause, problem);
     }
     let images = &mut model.composer.images;
     !images.is_reading() && std::mem::take(&mut images.sends)

@@ -31,10 +31,19 @@ impl ImagePath {
             (None, Some(url)) => decode_percent(url.strip_prefix("localhost").unwrap_or(url))?,
             (None, None) => unescape(written)?,
         };
-        let lower = path.to_ascii_lowercase();
-        let is_image = EXTENSIONS.iter().any(|extension| lower.ends_with(extension));
-        is_image.then(|| Self { written: written.to_owned(), path })
+        is_image(&path).then(|| Self { written: written.to_owned(), path })
     }
+
+    /// Returns the path of a mention such as `@shot.png`.
+    pub fn from_mention(mention: &str) -> Option<Self> {
+        let path = mention.strip_prefix('@').filter(|path| is_image(path))?;
+        Some(Self { written: mention.to_owned(), path: path.to_owned() })
+    }
+}
+
+fn is_image(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    EXTENSIONS.iter().any(|extension| lower.ends_with(extension))
 }
 
 /// Removes backslashes before other characters, as terminals write them when a file is dropped.

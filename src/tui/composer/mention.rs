@@ -2,7 +2,6 @@
 
 use crate::protocol::prompt::mentioned_agents;
 use crate::tui::composer::MenuItem;
-use crate::tui::composer::image_path::ImagePath;
 use crate::tui::host::HostRequest;
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
@@ -39,13 +38,6 @@ pub fn items(model: &TuiModel, query: &str, paths: &[String]) -> Vec<MenuItem> {
 /// The menu row of a file.
 pub fn file_item(insert: String) -> MenuItem {
     MenuItem { insert, detail: String::new() }
-}
-
-/// Returns the path of a mention of an image.
-pub fn image(mention: &str) -> Option<ImagePath> {
-    let path = mention.strip_prefix('@')?.to_owned();
-    ImagePath::parse(&path)?;
-    Some(ImagePath { written: mention.to_owned(), path })
 }
 
 /// Ranks how an agent's name matches: 0 as a prefix, 1 as a substring, 2 as a subsequence.

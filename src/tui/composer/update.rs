@@ -7,6 +7,7 @@ use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::image;
+use crate::tui::composer::image_path::ImagePath;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
 use crate::tui::composer::{MenuKind, Movement, draft, mention};
 use crate::tui::first_run::update as first_run;
@@ -116,7 +117,7 @@ fn menu_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEff
         Action::Up | Action::Down => model.composer.move_menu(action == Action::Down),
         Action::Next | Action::Submit => {
             let item = model.composer.take_menu_item().filter(|_| mention);
-            if let Some(path) = item.and_then(|item| mention::image(&item.insert)) {
+            if let Some(path) = item.and_then(|item| ImagePath::from_mention(&item.insert)) {
                 image::request(model, Some(path), effects);
             }
             if command && action == Action::Submit {

@@ -73,23 +73,44 @@ async fn what_is_no_image_stays_in_the_draft_as_it_was_pasted() {
 
 #[tokio::test]
 async fn the_clipboard_is_read_through_the_program_of_the_desktop() {
+    let wayland = "case \"$*\" in\n--list-types) printf 'text/plain\\nimage/png\\n';;\n\
+                   '--no-newline --type image/png') cat clip;;\n*) exit 1;;\nesac\n";
+    let x11 = "case \"$*\" in\n'-selection clipboard -t TARGETS -o') echo image/png;;\n\
+               '-selection clipboard -t image/png -o') cat clip;;\n*) exit 1;;\nesac\n";
+    for (variable, program, script) in
+        [("WAYLAND_DISPLAY", "wl-paste", wayland), ("DISPLAY", "xclip", x11)]
+    {
+        let mut scene = Scene::new();
+        let path = picture(&scene, "clip.png", 30, 20);
+        scene.world.env(variable, "9");
+        scene.world.program(program, &script.replace("cat clip", &format!("cat '{path}'")));
+        scene.server.when(PARENT).reply(text(DONE));
+        let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+        screen.wait_for("? keys");
+        screen.keys("PARENT-1 ");
+        screen.keys(CTRL_V);
+        screen.wait_for("› PARENT-1 [Image #1]");
+        screen.keys(ENTER);
+        screen.wait_for(DONE);
+        assert_eq!(last_message(&scene).last().unwrap(), "<image 30x20>");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn without_a_desktop_or_an_image_one_line_says_so() {
     let mut scene = Scene::new();
-    let path = picture(&scene, "clip.png", 30, 20);
-    scene.world.env("WAYLAND_DISPLAY", "wayland-9");
-    let program = format!(
-        "case \"$*\" in\n--list-types) echo text/plain; echo image/png;;\n\
-         '--no-newline --type image/png') cat '{path}';;\n*) exit 1;;\nesac\n"
-    );
-    scene.world.program("wl-paste", &program);
-    scene.server.when(PARENT).reply(text(DONE));
     let screen = Screen::start(&scene.world, NOTHING, 120, 30);
     screen.wait_for("? keys");
-    screen.keys("PARENT-1 ");
     screen.keys(CTRL_V);
-    screen.wait_for("› PARENT-1 [Image #1]");
-    screen.keys(ENTER);
-    screen.wait_for(DONE);
-    assert_eq!(last_message(&scene).last().unwrap(), "<image 30x20>");
+    screen.wait_for("no clipboard here: paste or drop the path of an image instead");
+    drop(screen);
+    scene.world.env("DISPLAY", "9");
+    scene.world.program("xclip", "echo TARGETS\necho UTF8_STRING\n");
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    screen.keys(CTRL_V);
+    screen.wait_for("no image in the clipboard");
     scene.server.finish();
 }
 
