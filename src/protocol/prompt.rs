@@ -51,7 +51,7 @@ pub fn mentioned_paths(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// What may follow a path in a sentence.
+/// Punctuation behind a path in a sentence.
 const TRAILING: [char; 9] = ['.', ',', ';', ':', '!', '?', ')', ']', '}'];
 
 #[cfg(test)]

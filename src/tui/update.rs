@@ -39,14 +39,16 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
         Msg::Key { key, at } => {
             model.now = model.now.max(at);
             model.draw = DrawUrgency::Now;
-            model.selection = None;
+            let selected = model.selection.take().is_some_and(|it| !it.is_empty());
             question::mark_end_seen(model);
             let keys = Arc::clone(&model.keymap);
             model.questions.expire_unread(model.now);
             end_notice(model);
             early::release_digits(model, key, &mut effects);
-            if early::drop_key(model, key) {
-                // It does nothing.
+            let ends_selection = selected && interrupt_key(key) == Some(InterruptKey::Escape);
+            let has_dialog = covered || model.questions.open.is_some();
+            if ends_selection && !has_dialog || early::drop_key(model, key) {
+                // It does nothing else.
             } else if early::comes_before(model, key) {
                 let press = |model: &mut TuiModel| press(model, &keys, key, &mut effects);
                 early::press_before(model, press);

@@ -25,7 +25,7 @@ struct ClipboardProgram {
     list: &'static [&'static str],
     /// Prints the image, of the type that follows.
     print: &'static [&'static str],
-    /// What follows the type.
+    /// The arguments behind the type.
     end: &'static [&'static str],
 }
 

@@ -158,7 +158,7 @@ impl WriterCommand<'_> {
         }
     }
 
-    /// What `find -delete` changes: without a test it removes all that is below its folders.
+    /// Returns the targets of `find -delete`, which removes everything below its folders unless it has a test.
     fn find_changes(&self) -> Vec<(PathTarget, PathChange)> {
         let starts = self.words.iter().take_while(|word| !word.text.starts_with(['-', '(', '!']));
         let starts = starts.count();

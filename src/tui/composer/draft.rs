@@ -86,7 +86,7 @@ pub fn files_found(model: &mut TuiModel, query: &str, paths: &[String]) {
         return;
     }
     let items = match trigger.kind {
-        MenuKind::Path => paths.iter().map(|path| mention::file_item(path.clone())).collect(),
+        MenuKind::Path => paths.iter().map(|path| mention::shell_item(path)).collect(),
         _ => mention::items(model, query, paths),
     };
     let selected = model.composer.menu.as_ref().map_or(0, |menu| menu.selected);

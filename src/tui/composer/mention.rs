@@ -1,6 +1,9 @@
 //! `@` in the draft: matching agents and files, and unknown agent names.
 
+use std::path::Path;
+
 use crate::protocol::prompt::mentioned_agents;
+use crate::protocol::{printable_line, shell_path};
 use crate::tui::composer::MenuItem;
 use crate::tui::host::HostRequest;
 use crate::tui::model::{NoticeCause, TuiModel};
@@ -31,12 +34,19 @@ pub fn items(model: &TuiModel, query: &str, paths: &[String]) -> Vec<MenuItem> {
         })
         .collect();
     agents.sort_by_key(|(rank, _)| *rank);
-    let files = paths.iter().map(|path| file_item(format!("@{path}")));
+    // The prompt would show another name.
+    let visible = paths.iter().filter(|path| printable_line(path) == **path);
+    let files = visible.map(|path| file_item(format!("@{path}")));
     agents.into_iter().map(|(_, item)| item).chain(files).collect()
 }
 
-/// The menu row of a file.
-pub fn file_item(insert: String) -> MenuItem {
+/// The menu row of a file for a shell command: one word, whatever the name holds, and no option.
+pub fn shell_item(path: &str) -> MenuItem {
+    let path = if path.starts_with('-') { Path::new(".").join(path) } else { path.into() };
+    file_item(shell_path(&path))
+}
+
+fn file_item(insert: String) -> MenuItem {
     MenuItem { insert, detail: String::new() }
 }
 

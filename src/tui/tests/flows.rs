@@ -292,6 +292,30 @@ fn tab_completes_a_file_in_an_own_command_and_only_when_asked() {
 }
 
 #[test]
+fn a_completed_name_is_one_word_of_a_command_and_hides_nothing() {
+    let found = |typed: &str, query: &str, name: &str| {
+        let mut screen = TestScreen::new();
+        screen.write(typed).key(KeyCode::Tab);
+        let (query, paths, at) = (query.to_owned(), vec![name.to_owned()], screen.at);
+        screen.send(Msg::Host { reply: HostRequest::Files { query, paths }, at });
+        screen.key(KeyCode::Tab);
+        screen.model.composer.text().to_owned()
+    };
+    for (name, word) in [
+        ("a; touch x", "'a; touch x'"),
+        ("a$(touch x)", "'a$(touch x)'"),
+        ("it's", r"'it'\''s'"),
+        ("-rf", "./-rf"),
+        ("a;touch x;:\n\n! cat a", r"$'a;touch x;:\012\012! cat a'"),
+        ("a\u{202e}b", r"$'a\u202eb'"),
+    ] {
+        assert_eq!(found("!cat a", "a", name), format!("!cat {word} "), "{name:?}");
+    }
+    assert_eq!(found("see @a", "a", "a b.md"), "see @a b.md ");
+    assert_eq!(found("see @a", "a", "a\nb"), "see @a", "the prompt would show another name");
+}
+
+#[test]
 fn a_wrapped_draft_is_walked_line_by_line_before_the_history() {
     let mut screen = TestScreen::new();
     screen.send(Msg::Resize { width: 20, height: 24 });

@@ -5,7 +5,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::{Position, Rect};
 
-use crate::protocol::RunEnd;
+use crate::protocol::{Command, RunEnd};
 use crate::tui::labels::copied_label;
 use crate::tui::msg::{HitKind, HitTarget, Msg, ScreenEffect};
 use crate::tui::testing::{TestScreen, finish};
@@ -149,6 +149,19 @@ fn redraw(screen: &mut TestScreen, view: &mut View) {
     let mut terminal = Terminal::new(TestBackend::new(120, 40)).unwrap();
     terminal.draw(|frame| view.draw(&screen.model, frame)).unwrap();
     screen.send(Msg::Drawn(Box::new(view.metrics().clone())));
+}
+
+#[test]
+fn esc_ends_a_selection_before_it_stops_anything() {
+    let (mut screen, mut view) = numbered();
+    screen.prompt("go");
+    picture_by(&mut view, &mut screen, 120, 40);
+    drag(&mut screen, &mut view, true, 5, 20);
+    assert_ne!(drag(&mut screen, &mut view, false, 30, 20), "");
+    screen.wait(500).esc();
+    assert_eq!((screen.sent(), screen.model.selection.is_none()), (vec![], true));
+    screen.wait(500).esc();
+    assert_eq!(screen.sent(), [Command::CancelTurn]);
 }
 
 #[test]
