@@ -25,17 +25,25 @@ async fn sub_agents_have_files_of_their_own() {
     assert_eq!(bench.store.agents(id)[0].messages, 3);
 }
 
-#[tokio::test]
-async fn resuming_closes_open_calls_and_ends_cut_off_sub_agents_once() {
-    let bench = StoreFixture::new();
+/// Stores a session in which main waits for an agent that has spent $0.10 and is in a call.
+async fn agent_in_a_call(
+    bench: &StoreFixture,
+) -> (SessionId, AgentId, Arc<dyn Journal>, Arc<dyn Journal>) {
     let (id, journal) = bench.create();
     let agent = AgentId::generate();
     journal.append(&Message::user_text("go"), None).await.unwrap();
     journal.append(&call("c1"), None).await.unwrap();
-    let below = journal.child(child(agent, "c1"));
-    below.append(&Message::user_text("look"), None).await.unwrap();
-    below.spent(spent(1, 0.1)).await.unwrap();
-    below.append(&call("d1"), Some("m")).await.unwrap();
+    let own = journal.child(child(agent, "c1"));
+    own.append(&Message::user_text("look"), None).await.unwrap();
+    own.spent(spent(1, 0.1)).await.unwrap();
+    own.append(&call("d1"), Some("m")).await.unwrap();
+    (id, agent, journal, own)
+}
+
+#[tokio::test]
+async fn resuming_closes_open_calls_and_ends_cut_off_sub_agents_once() {
+    let bench = StoreFixture::new();
+    let (id, agent, journal, below) = agent_in_a_call(&bench).await;
     drop((journal, below));
     let untouched = bench.load(id);
     assert_eq!(bench.store.agents(id)[0].end, None);
@@ -354,13 +362,7 @@ async fn a_history_has_the_worktree_of_an_agent_and_whether_it_is_gone() {
 #[tokio::test]
 async fn what_another_program_works_on_is_not_interrupted_for_who_reads_or_copies_it() {
     let bench = StoreFixture::new();
-    let (id, journal) = bench.create();
-    let agent = AgentId::generate();
-    journal.append(&Message::user_text("go"), None).await.unwrap();
-    journal.append(&call("c1"), None).await.unwrap();
-    let own = journal.child(child(agent, "c1"));
-    own.append(&Message::user_text("look"), None).await.unwrap();
-    own.append(&call("d1"), Some("m")).await.unwrap();
+    let (id, agent, journal, own) = agent_in_a_call(&bench).await;
     let ends = || {
         let (_, events) = bench.store.replay_agent(id, agent, &worded).unwrap();
         events.iter().filter(|kind| matches!(kind, EventKind::ToolFinished { .. })).count()
