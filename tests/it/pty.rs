@@ -234,8 +234,7 @@ async fn quitting_restores_the_terminal_and_prints_the_last_answer_and_how_to_go
     scene.server.when(PARENT).reply(text("LAST-77"));
     let screen = Screen::start(&scene.world, ["PARENT-1 go"], 80, 24);
     screen.wait_for("LAST-77");
-    screen.wait_gone("writing");
-    screen.keys(CTRL_D);
+    screen.quit_when_idle();
     let left = screen.exit();
     assert_eq!(left.exit, Ok(0));
     left.assert_restored();

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::support::pty::{CTRL_D, Screen};
+use crate::support::pty::Screen;
 use crate::support::scene::{DONE, PARENT, Scene, agent};
 use crate::support::script::text;
 
@@ -68,7 +68,7 @@ async fn a_session_in_use_stays_however_old() {
     age(&old);
     assert!(prune(&scene, &[]).await.ends_with("1 session in use: kept.\n"));
     assert!(old.join("transcript.jsonl").exists());
-    screen.keys(CTRL_D);
+    screen.quit_when_idle();
     assert_eq!(screen.exit().exit, Ok(0));
     prune(&scene, &[]).await;
     assert!(!old.exists());
@@ -82,8 +82,7 @@ async fn the_screen_removes_them_where_the_users_file_says_so() {
     scene.world.write(".caliban/config.toml", "[session]\nkeep_days = 1\n");
     let screen = Screen::start(&scene.world, [PARENT; 0], 100, 30);
     screen.wait_for("session.keep_days is ignored");
-    screen.wait_for("Ctrl+D quits");
-    screen.keys(CTRL_D);
+    screen.quit_when_idle();
     screen.exit();
     assert!(old.exists());
     scene.world.config("[session]\nkeep_days = 90\n");

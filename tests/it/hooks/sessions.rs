@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{decide, hooks, lines, say, told};
-use crate::support::pty::{CTRL_D, ENTER, Screen};
+use crate::support::pty::{ENTER, Screen};
 use crate::support::scene::{DONE, PARENT, Scene, bash};
 use crate::support::script::{text, tool_use};
 
@@ -60,7 +60,7 @@ async fn what_hooks_add_is_told_apart_from_what_was_typed_in_lists_and_on_resume
     // As before: what only the model reads is not on the screen.
     let shown = screen.wait_for(DONE);
     assert!(!shown.contains("CONTEXT"), "{shown}");
-    screen.keys(CTRL_D);
+    screen.quit_when_idle();
     screen.exit();
     scene.server.finish();
 }
@@ -117,7 +117,7 @@ async fn on_the_screen_a_refused_prompt_comes_back_and_the_session_tells_its_end
     screen.keys("/clear");
     screen.keys(ENTER);
     screen.wait_gone("ANSWER-1");
-    screen.keys(CTRL_D);
+    screen.quit_when_idle();
     screen.exit();
     let told = told(&scene, "told");
     assert_eq!(field(&told, "source"), ["startup", "", "clear", ""]);
@@ -171,8 +171,7 @@ async fn notifications_say_that_a_question_waits_and_that_the_work_is_done() {
     screen.wait_for("1  Yes");
     screen.keys("1");
     screen.wait_for("ANSWER-1");
-    screen.wait_gone("writing");
-    screen.keys(CTRL_D);
+    screen.quit_when_idle();
     screen.exit();
     let told = told(&scene, "told");
     assert_eq!(field(&told, "notification_type"), ["permission_prompt", "idle_prompt"]);

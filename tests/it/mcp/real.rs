@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{last, offered};
-use crate::support::pty::{CTRL_D, Screen};
+use crate::support::pty::Screen;
 use crate::support::scene::{DONE, PARENT, Scene};
 use crate::support::script::{Reply, text, tool_use};
 use crate::support::{DEADLINE, process, skip};
@@ -134,7 +134,7 @@ async fn the_reference_servers_progress_is_shown_and_its_call_can_be_stopped() {
     screen.keys("go on\r");
     screen.wait_for(DONE);
     assert_eq!(results(&scene), [["Echo: still there"]]);
-    screen.keys(CTRL_D);
+    screen.quit_when_idle();
     screen.exit().assert_restored();
     assert_eq!(process::left_after(Duration::from_secs(3), &marker).await, [0; 0]);
     scene.server.finish();

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{NOTHING, send};
 use crate::support::picture::{outline, png};
-use crate::support::pty::{BACKSPACE, CTRL_D, ENTER, Screen};
+use crate::support::pty::{BACKSPACE, ENTER, Screen};
 use crate::support::scene::{DONE, PARENT, Scene};
 use crate::support::script::text;
 
@@ -45,7 +45,7 @@ async fn a_dropped_image_is_one_token_and_sent_at_its_place() {
     assert_eq!(message[at - 1], format!("PARENT-1 in [Image #2: {path}]"));
     assert_eq!(message[at + 1], " look");
     // Resumed, it is there again.
-    screen.keys(CTRL_D);
+    screen.quit_when_idle();
     screen.wait_ended();
     let screen = Screen::start(&scene.world, ["--continue"], 120, 30);
     let shown = screen.wait_for("[Image #2 · 1568×522 · ");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::pty::{CTRL_D, ENTER, ESC_ALONE, Screen};
+use crate::support::pty::{ENTER, ESC_ALONE, Screen};
 use crate::support::record::ToolResult;
 use crate::support::scene::{DONE, PARENT, Scene, agent};
 use crate::support::script::{Reply, text, tool_use};
@@ -106,7 +106,7 @@ async fn the_approved_plan_is_shown_and_what_is_for_the_model_is_not() {
     screen.keys("2");
     screen.wait_for("done in");
     let live = screen.contents();
-    screen.keys(CTRL_D);
+    screen.quit_when_idle();
     screen.wait_ended();
     let resumed = Screen::start(&scene.world, ["--continue"], 80, 24);
     resumed.wait_for(DONE);

@@ -70,8 +70,8 @@ fn assert_same(before: &[String; 4], after: &[String; 4]) {
 
 /// Quits when the turn is over: before that, the keys mean something else.
 fn quit_after_turn(screen: Screen) {
-    screen.wait_for("Ctrl+D quits");
-    quit(screen);
+    screen.quit_when_idle();
+    assert_eq!(screen.exit().exit, Ok(0));
 }
 
 fn quit(screen: Screen) {

@@ -244,6 +244,14 @@ impl Screen {
         })
     }
 
+    /// Presses Ctrl+D once it quits at once: while a turn goes on, even for the moment between its
+    /// last word and its end, one press only asks.
+    #[track_caller]
+    pub fn quit_when_idle(&self) {
+        self.wait_for("Ctrl+D quits");
+        self.keys(CTRL_D);
+    }
+
     /// Waits for the program's end, also while nothing is read from it.
     #[track_caller]
     pub fn wait_ended(&self) {

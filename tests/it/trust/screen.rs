@@ -32,8 +32,7 @@ async fn the_screen_asks_before_the_session_and_what_was_shown_counts_from_then_
     assert!(scene.world.exists("made.txt"), "{}", screen.contents());
     let notice = screen.wait_for("Ignored until");
     assert!(notice.contains("Bash(mkdir:*)") && !notice.contains("Bash(touch:*)"), "{notice}");
-    screen.wait_for("Ctrl+D quits");
-    screen.keys(CTRL_D);
+    screen.quit_when_idle();
     screen.exit().assert_restored();
 
     let changed = Screen::start(&scene.world, NOTHING, 100, 30);
