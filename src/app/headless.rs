@@ -33,8 +33,8 @@ use crate::config::models::Catalogue;
 use crate::config::{KeySource, LoadedConfig};
 use crate::headless::{
     self, ControlBackend, EVENT_CAPACITY, Headless, HeadlessSettings, HookCallbacks, Initialize,
-    LimitsLookup, McpInventory, ModelLimits, PromptSource, SessionInfo, SlashCommand, StateReader,
-    StdioTransport,
+    LimitsLookup, McpInventory, ModelLimits, PromptInput, PromptSource, SessionInfo, SlashCommand,
+    StateReader, StdioTransport,
 };
 use crate::hook::Hook;
 use crate::permission::Gate;
@@ -89,7 +89,7 @@ pub(crate) fn run(cli: &Cli, setup: Result<Setup, AppError>) -> Result<u8, AppEr
 fn prepare_start(
     cli: &Cli,
     mut setup: Setup,
-) -> Result<(Setup, OpenRequest, Option<String>, Option<WorkerGuard>), AppError> {
+) -> Result<(Setup, OpenRequest, Option<PromptInput>, Option<WorkerGuard>), AppError> {
     setup.check_depth()?;
     setup.check_sandbox()?;
     let prompt = read_prompt(cli)?;
@@ -452,7 +452,7 @@ fn limits(main: &Model, catalogue: Arc<Catalogue>) -> LimitsLookup {
 
 /// Reads the prompt; `None` if prompts arrive as frames on stdin. Reports conflicting options
 /// before reading anything.
-fn read_prompt(cli: &Cli) -> Result<Option<String>, AppError> {
+fn read_prompt(cli: &Cli) -> Result<Option<PromptInput>, AppError> {
     let refuse = |why: &str| Err(AppError::Usage(why.to_owned()));
     let frames = cli.print.output_format == Some(OutputFormat::StreamJson);
     if cli.drive.include_partial_messages && !frames {

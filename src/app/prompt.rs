@@ -7,7 +7,7 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::setup::AppError;
-use crate::headless;
+use crate::headless::{self, PromptInput};
 
 /// The maximum size of a prompt on stdin, in bytes.
 const MAX_STDIN_BYTES: u64 = 8 << 20;
@@ -16,11 +16,11 @@ const MAX_STDIN_BYTES: u64 = 8 << 20;
 /// milliseconds. Parent processes often leave a pipe that they never write to and never close.
 const STDIN_WAIT_MS: u16 = 3000;
 
-/// Reads the prompt.
+/// Reads the prompt. Only the argument mentions images: what is piped in may be anybody's text.
 ///
 /// # Errors
 /// If stdin cannot be read, is too long or not text, or if the prompt is blank.
-pub(super) fn read(argument: Option<&str>) -> Result<String, AppError> {
+pub(super) fn read(argument: Option<&str>) -> Result<PromptInput, AppError> {
     let mut prompt = argument.unwrap_or_default().to_owned();
     let stdin = std::io::stdin();
     if !stdin.is_terminal() && (prompt.trim().is_empty() || has_input(&stdin)?) {
@@ -33,7 +33,7 @@ pub(super) fn read(argument: Option<&str>) -> Result<String, AppError> {
     if prompt.trim().is_empty() {
         return Err(AppError::Usage("the prompt is blank: caliban -p \"what to do\"".to_owned()));
     }
-    Ok(prompt)
+    Ok(PromptInput::text(prompt).with_images_of(argument.unwrap_or_default()))
 }
 
 /// Whether stdin becomes readable or ends within the wait. Otherwise prints a line to stderr.

@@ -16,7 +16,9 @@ use crate::app::setup::{AppError, Setup};
 use crate::cli::{Cli, PrintArgs};
 use crate::config::models::{Catalogue, ModelInfo, Price, Pricing};
 use crate::config::{Dirs, Overrides};
-use crate::headless::{ControlBackend, EVENT_CAPACITY, HeadlessSettings, PromptSource};
+use crate::headless::{
+    ControlBackend, EVENT_CAPACITY, HeadlessSettings, PromptInput, PromptSource,
+};
 use crate::protocol::{EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
 use crate::provider::{ChildModel, Model, ModelSource, ProviderError, RetryPolicy};
@@ -82,7 +84,10 @@ pub(crate) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
             replays: false,
         };
         let parts = HeadlessParts { parts, open, settings };
-        return parts::block_on(headless::serve(parts, PromptSource::One(prompt)));
+        return parts::block_on(headless::serve(
+            parts,
+            PromptSource::One(PromptInput::text(prompt)),
+        ));
     }
     let mcp = setup.mcp(None);
     let options = FrontendOptions {

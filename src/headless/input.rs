@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::control::ControlRequest;
 use super::stdin::RawLine;
+use crate::protocol::prompt::mentioned_paths;
 use crate::protocol::{ImageSource, PeerError, UniqueKeys};
 
 /// The maximum length of an error about a line, in characters.
@@ -37,21 +38,37 @@ pub(super) enum InputLine {
 
 /// A prompt from stdin or the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PromptInput {
-    pub text: String,
-    pub images: Vec<ImageSource>,
+pub struct PromptInput {
+    pub(super) text: String,
+    pub(super) images: Vec<ImageSource>,
+    /// See [`QueuedPrompt::image_mentions`](crate::protocol::QueuedPrompt::image_mentions).
+    pub(super) image_mentions: Vec<String>,
     /// Whether it may start sub-agents.
-    pub sub_agents: bool,
+    pub(super) sub_agents: bool,
     /// Its origin as given by the program, repeated in its result.
-    pub origin: Option<Value>,
+    pub(super) origin: Option<Value>,
     /// Its sender's id.
-    pub uuid: Option<String>,
+    pub(super) uuid: Option<String>,
 }
 
 impl PromptInput {
     /// Creates a prompt that is only text.
     pub fn text(text: String) -> Self {
-        Self { text, images: Vec::new(), sub_agents: true, origin: None, uuid: None }
+        Self {
+            text,
+            images: Vec::new(),
+            image_mentions: Vec::new(),
+            sub_agents: true,
+            origin: None,
+            uuid: None,
+        }
+    }
+
+    /// Reads the images that `typed`, a part of its text, mentions.
+    #[must_use]
+    pub fn with_images_of(self, typed: &str) -> Self {
+        let mentions = mentioned_paths(typed).map(|(mark, _)| mark.to_owned());
+        Self { image_mentions: mentions.collect(), ..self }
     }
 
     /// Returns the content of its message: a text, or blocks if there are images.
@@ -197,7 +214,8 @@ impl UserFrame {
         }
         let sub_agents = self.subagents.unwrap_or(true);
         let origin = self.origin.filter(Value::is_object);
-        Ok(PromptInput { text, images, sub_agents, origin, uuid: self.uuid })
+        let uuid = self.uuid;
+        Ok(PromptInput { images, sub_agents, origin, uuid, ..PromptInput::text(text) })
     }
 }
 

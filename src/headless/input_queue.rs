@@ -87,9 +87,9 @@ pub(super) struct RouterSetup {
 
 impl InputQueue {
     /// Creates a queue of one prompt that reads nothing.
-    pub fn single_prompt(text: String) -> Self {
+    pub fn single_prompt(prompt: PromptInput) -> Self {
         let mut state = InputQueueState { over: true, ..InputQueueState::default() };
-        state.push(Ok(PromptInput::text(text)));
+        state.push(Ok(prompt));
         let state = Mutex::new(state);
         Self {
             shared: Arc::new(InputQueueShared { state, ..InputQueueShared::default() }),

@@ -30,6 +30,7 @@ pub use control::{
     ControlBackend, HandshakeServers, HookCallbacks, Initialize, McpInventory, SdkServer,
 };
 pub use info::{LimitsLookup, ModelLimits, SessionInfo, SlashCommand, StateReader};
+pub use input::PromptInput;
 pub use output::{say, say_remaining};
 pub use run::{Headless, HeadlessSettings};
 pub use slash::own_commands;
@@ -48,7 +49,7 @@ const RESULT_WAIT: Duration = Duration::from_secs(1);
 
 /// The source of a run's prompts.
 pub enum PromptSource {
-    One(String),
+    One(PromptInput),
     /// Frames on stdin, one per line.
     Stdio(Box<StdioTransport>),
 }

@@ -318,6 +318,7 @@ impl HeadlessRun {
         let prompt = QueuedPrompt {
             sub_agents: prompt.sub_agents,
             images: prompt.images.into_iter().map(PromptImage::after_text).collect(),
+            image_mentions: prompt.image_mentions,
             ..QueuedPrompt::typed(id, prompt.text, PromptTiming::Done)
         };
         // A closed channel means that the runtime is gone; the caller notices that.
@@ -497,7 +498,8 @@ mod tests {
         };
         let (events, redactor) = (EventQueue::unbounded(), Redactor::default());
         let headless = Headless { commands, events, redactor, settings };
-        let run = HeadlessRun::new(headless, StdioTransport::single_prompt("go".to_owned()));
+        let prompt = PromptInput::text("go".to_owned());
+        let run = HeadlessRun::new(headless, StdioTransport::single_prompt(prompt));
         let stop = StopTokens::default();
         let signal = async {
             // Nobody works on it.

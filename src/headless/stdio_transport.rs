@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::control::{ControlRequest, Initialize, PeerClient};
 use super::input::InputLine;
+use super::input::PromptInput;
 use super::input_queue::{InputQueue, RouterSetup};
 use super::stdin::{self, RawLine};
 use super::stdout::Stdout;
@@ -46,7 +47,7 @@ impl StdioTransport {
     }
 
     /// Creates a transport with one prompt that does not read stdin.
-    pub(super) fn single_prompt(prompt: String) -> Self {
+    pub(super) fn single_prompt(prompt: PromptInput) -> Self {
         let stdout = Stdout::start();
         let client = PeerClient::new(stdout.sender());
         Self { stdout, client, queue: InputQueue::single_prompt(prompt), handshake: None }

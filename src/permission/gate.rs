@@ -319,7 +319,8 @@ impl GateShared {
 
     /// The files that the shared deny rules, those of the agent's definition and the ask rules hide
     /// from an agent. An ask rule that was asked for `place` itself hides nothing there, and none
-    /// does if the mode has answered for the user.
+    /// does if the mode has answered for the user. One about all reading asks before calls and hides
+    /// nothing from them.
     fn unreadable(
         &self,
         permissions: &AgentPermissions,
@@ -330,11 +331,14 @@ impl GateShared {
             let state = self.lock();
             (state.rules.clone(), self.mode_of(permissions, state.mode, &state))
         };
-        let denied = rules.deny.iter().chain(permissions.bounds.iter().flat_map(|it| &it.deny));
+        let denied = || rules.deny.iter().chain(permissions.bounds.iter().flat_map(|it| &it.deny));
         let asks = self.interactive || mode != PermissionMode::BypassPermissions;
         let asked = rules.ask.iter().filter(|_| asks);
         let mut files = UnreadableFiles::new(&permissions.places, cwd);
-        files.add(denied.filter_map(Rule::read_pattern), None);
+        if denied().any(Rule::covers_all_reads) {
+            files.add_all();
+        }
+        files.add(denied().filter_map(Rule::read_pattern), None);
         files.add(asked.filter_map(Rule::read_pattern), place);
         files
     }

@@ -338,6 +338,14 @@ impl Rule {
         }
     }
 
+    /// Whether the rule is about reading any file.
+    pub(super) fn covers_all_reads(&self) -> bool {
+        matches!(
+            self.scope,
+            RuleScope::Path { effect: FileEffect::Reads, tool: None, pattern: None }
+        )
+    }
+
     /// The files whose reading this rule is about, if any.
     pub(super) fn read_pattern(&self) -> Option<&PathPattern> {
         match &self.scope {

@@ -12,6 +12,8 @@ use super::places::Places;
 pub struct UnreadableFiles {
     cwd: PathBuf,
     roots: AgentRoots,
+    /// Whether it is all files.
+    all: bool,
     patterns: Vec<(PathPattern, PatternRoots)>,
 }
 
@@ -19,7 +21,7 @@ impl UnreadableFiles {
     /// Creates an empty set, for an agent that works in `cwd`.
     pub(super) fn new(places: &Places, cwd: &Path) -> Self {
         let roots = AgentRoots::new(places, cwd, &[]);
-        Self { cwd: cwd.to_owned(), roots, patterns: Vec::new() }
+        Self { cwd: cwd.to_owned(), roots, all: false, patterns: Vec::new() }
     }
 
     /// Adds the files of these patterns, except the patterns that `asked` matches: the user has answered for those.
@@ -37,10 +39,15 @@ impl UnreadableFiles {
         }
     }
 
+    /// Adds all files.
+    pub(super) fn add_all(&mut self) {
+        self.all = true;
+    }
+
     /// Whether the file is one of them.
     pub fn contains(&self, file: &Path) -> bool {
-        if self.patterns.is_empty() {
-            return false;
+        if self.all || self.patterns.is_empty() {
+            return self.all;
         }
         let target = PathTarget::new(&self.cwd, file);
         self.patterns

@@ -38,6 +38,10 @@ pub struct QueuedPrompt {
     pub text: String,
     #[serde(default)]
     pub images: Vec<PromptImage>,
+    /// The paths that the runtime replaces by their images, as they stand in `text`: `@shot.png`. A
+    /// text from elsewhere, pasted or piped, names none.
+    #[serde(default)]
+    pub image_mentions: Vec<String>,
     /// The expansion of a slash command in `text`, which the model reads after it. Filled in by the runtime.
     #[serde(default)]
     pub meaning: Option<String>,
@@ -62,6 +66,7 @@ impl QueuedPrompt {
             id,
             text: text.into(),
             images: Vec::new(),
+            image_mentions: Vec::new(),
             meaning: None,
             when,
             from: Sender::Person,

@@ -6,11 +6,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use super::parts::RuntimeParts;
-use crate::media::{self, ImageError};
+use crate::media;
 use crate::permission::UnreadableFiles;
 use crate::protocol::prompt::mentioned_paths;
-use crate::protocol::{PromptImage, QueuedPrompt, Sender, printable_path};
+use crate::protocol::{PromptImage, QueuedPrompt};
 use crate::tool::path::{display_path, resolve};
+use crate::tool::read_named_image;
 
 /// The most images of one prompt.
 const MAX_IMAGES: usize = 20;
@@ -27,7 +28,7 @@ pub(super) async fn add_mentioned(
     parts: &RuntimeParts,
     prompt: &mut QueuedPrompt,
 ) -> Result<(), String> {
-    let named = mentions(parts, prompt);
+    let named = mentions(parts, std::mem::take(&mut prompt.image_mentions));
     if named.is_empty() && prompt.images.is_empty() {
         return Ok(());
     }
@@ -49,17 +50,15 @@ pub(super) async fn add_mentioned(
     }
 }
 
-fn mentions(parts: &RuntimeParts, prompt: &QueuedPrompt) -> Vec<Mention> {
+fn mentions(parts: &RuntimeParts, marks: Vec<String>) -> Vec<Mention> {
     let home = parts.agents.builtin.home.as_deref();
     let mut named: Vec<Mention> = Vec::new();
-    if prompt.from != Sender::Person {
-        return named;
-    }
-    for (mark, path) in mentioned_paths(&prompt.text) {
+    for mark in marks {
         let is_new = !named.iter().any(|known| known.mark == mark);
-        if is_new && media::has_image_name(Path::new(path)) {
+        let path = mentioned_paths(&mark).next().map(|(_, path)| path);
+        if let Some(path) = path.filter(|path| is_new && media::has_image_name(Path::new(path))) {
             let file = resolve(path, &parts.cwd, home);
-            named.push(Mention { mark: mark.to_owned(), file });
+            named.push(Mention { mark, file });
         }
     }
     named
@@ -85,13 +84,7 @@ fn read(
     unreadable: &UnreadableFiles,
 ) -> Result<Option<PromptImage>, String> {
     let Mention { mark, file } = named;
-    if std::fs::symlink_metadata(&file).is_err() {
-        return Ok(None);
-    }
-    if unreadable.contains(&file) {
-        return Err(format!("{mark}: a deny rule forbids reading it. Nothing was sent."));
-    }
-    let failed = |why: ImageError| format!("{}: {why}. Nothing was sent.", printable_path(&file));
-    let image = media::read(&file).map_err(failed)?;
-    Ok(Some(PromptImage::marked(mark, &display_path(&file, cwd), image)))
+    let image = read_named_image(&file, cwd, |file| unreadable.contains(file))
+        .map_err(|why| format!("{why}. Nothing was sent."));
+    Ok(image?.map(|image| PromptImage::marked(mark, &display_path(&file, cwd), image)))
 }

@@ -22,6 +22,7 @@ mod ignore_files;
 mod kill_shell;
 mod ledger;
 pub mod mcp;
+mod named_image;
 pub mod path;
 mod read;
 mod registry;
@@ -44,6 +45,7 @@ pub use api::{
 pub use builtin::{BuiltinSettings, builtin};
 pub use ignore_files::{IgnoreFiles, walk};
 pub use ledger::{ContentHash, FileGuard, FileLock};
+pub use named_image::read_named_image;
 pub use registry::{ToolRegistry, canonical_name, entry_denies, entry_matches, starts_agents};
 pub use search::{HiddenFiles, HiddenRules};
 pub use shells::{ShellRegister, ShellStartError, Shells, StartShell};

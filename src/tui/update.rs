@@ -6,10 +6,10 @@ use std::time::Duration;
 use crossterm::event::{KeyEvent, KeyEventKind};
 
 use crate::protocol::printable_path;
-use crate::tui::composer::image;
 use crate::tui::composer::image_path::ImagePath;
 use crate::tui::composer::paste::{self, PASTE_TOO_LARGE};
 use crate::tui::composer::{as_prompt, draft, update as prompt};
+use crate::tui::composer::{image, image_request};
 use crate::tui::first_run::update as first_run;
 use crate::tui::host::{HostRequest, KeptChoice};
 use crate::tui::interrupt::{interrupt_key, update as interrupt};
@@ -145,7 +145,7 @@ pub fn start(
         open::sessions(model, &mut effects);
     }
     if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
-        model.composer.buffer.set(&as_prompt(&prompt));
+        model.composer.buffer.set_typed(&as_prompt(&prompt));
         prompt::submit(model, &mut effects);
     }
     effects
@@ -228,7 +228,7 @@ fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     draft::edited(model, effects);
     let is_shell_line = model.composer.is_shell_line();
     if let Some(path) = ImagePath::parse(&text).filter(|_| !is_shell_line) {
-        image::request(model, Some(path), effects);
+        image_request::request(model, Some(path), effects);
     }
 }
 
@@ -398,7 +398,7 @@ fn apply_reply(model: &mut TuiModel, reply: HostRequest, effects: &mut Vec<Scree
             }
         }
         HostRequest::Edit(Ok(text)) => {
-            model.composer.replace(text.trim_end_matches('\n'));
+            model.composer.replace_typed(text.trim_end_matches('\n'));
             draft::edited(model, effects);
         }
         HostRequest::Edit(Err(problem)) => {

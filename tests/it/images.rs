@@ -69,11 +69,38 @@ async fn a_bad_image_is_one_clear_line_and_nothing_is_sent() {
         assert_ne!(run.code, Some(0), "{run}");
         assert!(run.stderr.contains(&format!("{name}: {why}")), "{run}");
     }
-    scene.world.config("[permissions]\ndeny = [\"Read(secret.png)\"]\n");
+    let elsewhere = scene.world.settings_dir().join("elsewhere.png");
+    fs::write(&elsewhere, png(2, 2)).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, scene.world.project_dir().join("link.png")).unwrap();
+    let run = scene.world.run(["-p", "PARENT-1 see @link.png"]).finish().await;
+    let why = format!("link.png is a link to {}: name that path", elsewhere.display());
+    assert!(run.stderr.contains(&why), "{run}");
     picture(&scene, "secret.png", &png(2, 2));
-    let run = scene.world.run(["-p", "PARENT-1 see @secret.png"]).finish().await;
-    assert!(run.stderr.contains("a deny rule forbids reading it"), "{run}");
+    for rules in
+        ["deny = [\"Read(secret.png)\"]", "ask = [\"Read(secret.png)\"]", "deny = [\"Read\"]"]
+    {
+        scene.world.config(&format!("[permissions]\n{rules}\n"));
+        let run = scene.world.run(["-p", "PARENT-1 see @secret.png"]).finish().await;
+        assert!(run.stderr.contains("a rule for Read hides it"), "{run}");
+    }
     assert_eq!(scene.server.requests().len(), 0);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn what_is_piped_in_names_no_image() {
+    let scene = Scene::new();
+    picture(&scene, "a.png", &png(20, 10));
+    picture(&scene, "b.png", &png(30, 10));
+    scene.server.when(PARENT).reply(text(DONE)).then(text(DONE));
+    let run = scene.world.run(["-p", "PARENT-1 is @a.png"]).stdin("see @b.png\n").finish().await;
+    run.assert_code(0);
+    let message = last_message(&scene);
+    let expected = ["PARENT-1 is @a.png", "<image 20x10>", "\n\nsee @b.png\n"];
+    assert_eq!(message[message.len() - 3..], expected);
+    let run = scene.world.run(["-p"]).stdin("PARENT-1 see @b.png\n").finish().await;
+    run.assert_code(0);
+    assert_eq!(last_message(&scene).last().unwrap(), "PARENT-1 see @b.png\n");
     scene.server.finish();
 }
 

@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::LocalHost;
 use crate::exec::{CommandExit, FilterCommand, FilterOutput, ServiceCommand, child_env};
 use crate::media::{self, ImageError, MAX_FILE_BYTES};
-use crate::protocol::{EnvOverlay, SizedImage, printable_path};
+use crate::protocol::{EnvOverlay, SizedImage};
+use crate::tool::read_named_image;
 use crate::tui::composer::image_path::ImagePath;
 
 /// How long the program of the clipboard may take.
@@ -49,17 +50,8 @@ impl LocalHost {
     pub(super) async fn image_at(&self, named: &ImagePath) -> Result<Option<SizedImage>, String> {
         let file = self.path_in_draft(&named.path);
         let unreadable = self.memory.gate.unreadable(&self.cwd, None);
-        let read = move || {
-            if std::fs::symlink_metadata(&file).is_err() {
-                return Ok(None);
-            }
-            if unreadable.contains(&file) {
-                let file = printable_path(&file);
-                return Err(format!("{file}: a deny rule forbids reading it"));
-            }
-            let failed = |why: ImageError| format!("{}: {why}", printable_path(&file));
-            media::read(&file).map(Some).map_err(failed)
-        };
+        let cwd = self.cwd.clone();
+        let read = move || read_named_image(&file, &cwd, |file| unreadable.contains(file));
         tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?
     }
 

@@ -27,6 +27,8 @@ pub struct TextBuffer {
     undo: Vec<UndoStep>,
     /// Whether the last change was typing, which is undone as a whole.
     typing: bool,
+    /// Whether the user has typed all of the text.
+    typed: bool,
     /// Increases with each change of text or cursor.
     revision: u64,
     pub(super) pastes: LargePastes,
@@ -38,6 +40,8 @@ struct UndoStep {
     edits: usize,
     /// The cursor before them.
     cursor: usize,
+    /// Whether all of the text before them was typed.
+    typed: bool,
 }
 
 /// A movement of the cursor. Up and down go by lines of this width, in cells.
@@ -63,6 +67,7 @@ impl Default for TextBuffer {
             cursor: 0,
             undo: Vec::new(),
             typing: false,
+            typed: true,
             revision: 0,
             pastes: LargePastes::default(),
         }
@@ -112,6 +117,12 @@ impl TextBuffer {
         self.text.is_empty()
     }
 
+    /// Whether the user has typed all of the text. Pasted text and that of an earlier prompt may be
+    /// anybody's.
+    pub fn is_typed(&self) -> bool {
+        self.typed
+    }
+
     /// The selected bytes, if there are any.
     pub fn selection(&self) -> Option<Range<usize>> {
         let (from, to) = self.area.selection_range()?;
@@ -128,6 +139,14 @@ impl TextBuffer {
     pub fn set(&mut self, text: &str) {
         let (text, _) = self.fold(text, self.cursor);
         self.replace(&(0..self.text.len()), &text, false);
+        self.typed = text.is_empty();
+    }
+
+    /// Replaces the whole text with what the user has made of it elsewhere.
+    pub fn set_typed(&mut self, text: &str) {
+        let typed = self.typed;
+        self.set(text);
+        self.typed |= typed;
     }
 
     /// Empties the buffer and returns its full text. The killed text stays.
@@ -183,6 +202,7 @@ impl TextBuffer {
         }
         let text = self.pastes.fold_into(&text, self.text.len() - range.len());
         self.replace(&range, &text, false);
+        self.typed &= text.is_empty();
         true
     }
 
@@ -269,6 +289,7 @@ impl TextBuffer {
         let (text, at) = self.fold(text, at);
         let cursor = if self.cursor >= at { self.cursor + text.len() } else { self.cursor };
         self.replace(&(at..at), &text, false);
+        self.typed &= text.is_empty();
         self.place_cursor(cursor, false);
         at + text.len()
     }
@@ -343,6 +364,7 @@ impl TextBuffer {
             self.area.undo();
         }
         self.text = self.area.lines().join("\n");
+        self.typed = step.typed;
         self.place_cursor(step.cursor, false);
     }
 
@@ -365,8 +387,9 @@ impl TextBuffer {
         match self.undo.last_mut() {
             _ if edits == 0 => {}
             Some(last) if joins => last.edits += edits,
-            _ => self.undo.push(UndoStep { edits, cursor }),
+            _ => self.undo.push(UndoStep { edits, cursor, typed: self.typed }),
         }
+        self.typed |= self.text.is_empty();
         let mut kept: usize = self.undo.iter().map(|step| step.edits).sum();
         while kept > MAX_EDITS && self.undo.len() > 1 {
             kept -= self.undo.remove(0).edits;

@@ -1,6 +1,6 @@
 //! Changes of the draft, and the menu that follows them.
 
-use crate::tui::composer::{Menu, MenuKind, mention};
+use crate::tui::composer::{Menu, MenuKind, image_request, mention};
 use crate::tui::host::HostRequest;
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
@@ -18,6 +18,9 @@ pub fn type_letter(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenE
         // The slash is there from the menu that was closed.
         model.composer.dismissed = None;
         return edited(model, effects);
+    }
+    if letter.is_whitespace() {
+        image_request::request_ended_mention(model, effects);
     }
     model.composer.buffer.type_char(letter);
     edited(model, effects);

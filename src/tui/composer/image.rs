@@ -4,7 +4,6 @@ use crate::protocol::SizedImage;
 use crate::tui::composer::draft;
 use crate::tui::composer::image_path::ImagePath;
 use crate::tui::composer::paste::MAX_IMAGES;
-use crate::tui::host::HostRequest;
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 
@@ -19,6 +18,8 @@ pub struct DraftImages {
     reading: usize,
     /// Whether the draft is sent once they are there.
     pub sends: bool,
+    /// The draft that Enter has already looked through for images.
+    searched: Option<String>,
 }
 
 impl DraftImages {
@@ -27,17 +28,23 @@ impl DraftImages {
         self.reading > 0
     }
 
+    /// Counts one that is being read.
+    pub fn begin_reading(&mut self) {
+        self.reading += 1;
+    }
+
+    /// Returns whether Enter has not yet looked through this draft for images, and records that it has.
+    pub fn begin_search(&mut self, text: &str) -> bool {
+        let is_new = self.searched.as_deref() != Some(text);
+        self.searched = Some(text.to_owned());
+        is_new
+    }
+
     /// Counts an image in main's conversation, which may be of an earlier process.
     pub fn count_read(&mut self) {
         self.read += 1;
         self.last = self.last.max(self.read);
     }
-}
-
-/// Asks for the image at a path in the draft, or for that in the clipboard.
-pub fn request(model: &mut TuiModel, path: Option<ImagePath>, effects: &mut Vec<ScreenEffect>) {
-    model.composer.images.reading += 1;
-    effects.push(ScreenEffect::Ask(HostRequest::Image { path, image: Ok(None) }));
 }
 
 /// Puts an image into the draft, in place of its path. A text that is no image stays as it is. Returns

@@ -34,10 +34,9 @@ impl ImagePath {
         is_image(&path).then(|| Self { written: written.to_owned(), path })
     }
 
-    /// Returns the path of a mention such as `@shot.png`.
-    pub fn from_mention(mention: &str) -> Option<Self> {
-        let path = mention.strip_prefix('@').filter(|path| is_image(path))?;
-        Some(Self { written: mention.to_owned(), path: path.to_owned() })
+    /// Returns the path of a mention, which is written `@shot.png` or `@"my shot.png"`.
+    pub fn from_mention(written: &str, path: &str) -> Option<Self> {
+        is_image(path).then(|| Self { written: written.to_owned(), path: path.to_owned() })
     }
 }
 

@@ -6,6 +6,7 @@ pub mod draw;
 pub mod edit;
 pub mod image;
 pub mod image_path;
+pub mod image_request;
 mod lines;
 mod mention;
 pub mod menu;
@@ -102,6 +103,12 @@ impl Composer {
     pub fn replace(&mut self, text: &str) {
         self.leave_history();
         self.buffer.set(text);
+    }
+
+    /// Replaces the draft with what the user has typed in the editor.
+    pub fn replace_typed(&mut self, text: &str) {
+        self.leave_history();
+        self.buffer.set_typed(text);
     }
 
     /// Replaces the draft with a prompt from the history, and sets the draft aside.

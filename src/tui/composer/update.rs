@@ -6,8 +6,8 @@ use crate::protocol::{AgentPath, Command, PermissionMode, PromptTiming, QueuedPr
 use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
-use crate::tui::composer::image;
 use crate::tui::composer::image_path::ImagePath;
+use crate::tui::composer::image_request;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
 use crate::tui::composer::{MenuKind, Movement, draft, mention};
 use crate::tui::first_run::update as first_run;
@@ -82,7 +82,7 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::Reader => reader::open(model, effects),
         Action::Expand => expand::toggle_last(model),
         Action::SearchHistory => model.overlay = Some(Overlay::History(HistorySearch::default())),
-        Action::PasteImage => image::request(model, None, effects),
+        Action::PasteImage => image_request::request(model, None, effects),
         Action::Edit => effects.push(ScreenEffect::Edit(model.composer.buffer.full_text())),
         Action::Redraw => effects.push(ScreenEffect::Redraw),
         Action::Suspend => effects.push(ScreenEffect::Suspend),
@@ -117,8 +117,11 @@ fn menu_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEff
         Action::Up | Action::Down => model.composer.move_menu(action == Action::Down),
         Action::Next | Action::Submit => {
             let item = model.composer.take_menu_item().filter(|_| mention);
-            if let Some(path) = item.and_then(|item| ImagePath::from_mention(&item.insert)) {
-                image::request(model, Some(path), effects);
+            let mention = item.as_ref().and_then(|item| {
+                ImagePath::from_mention(&item.insert, item.insert.strip_prefix('@')?)
+            });
+            if let Some(path) = mention {
+                image_request::request(model, Some(path), effects);
             }
             if command && action == Action::Submit {
                 submit(model, effects);
@@ -230,6 +233,9 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         return run_shell(model, line.trim(), effects);
     }
     if commands::run(model, &text, effects) {
+        return;
+    }
+    if image_request::request_mentions(model, effects) {
         return;
     }
     if model.session.first_run.is_some() {

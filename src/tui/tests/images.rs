@@ -36,6 +36,13 @@ fn arrive(screen: &mut TestScreen, path: Option<&str>, image: Result<Option<Size
     screen.send(Msg::Host { reply: HostRequest::Image { path, image }, at });
 }
 
+/// Answers for a mention as it is written.
+fn arrive_mention(screen: &mut TestScreen, mark: &str, image: Result<Option<SizedImage>, String>) {
+    let path = mark.trim_matches(['@', '"']);
+    let (path, at) = (ImagePath::from_mention(mark, path), screen.at);
+    screen.send(Msg::Host { reply: HostRequest::Image { path, image }, at });
+}
+
 fn draft(screen: &TestScreen) -> String {
     screen.model.composer.buffer.full_text()
 }
@@ -143,4 +150,62 @@ fn numbers_go_on_after_those_of_the_session_and_its_images_are_lines() {
         _ => None,
     });
     assert_eq!(lines.collect::<Vec<_>>(), ["[Image #1 · 1×1]", "[Image #2 · 1×1]"]);
+}
+
+#[test]
+fn a_typed_mention_is_read_when_its_word_ends_and_with_enter() {
+    let mut screen = TestScreen::new();
+    screen.write("see @a.png, ");
+    assert_eq!(asked(&mut screen), [], "a comma is no end");
+    screen.key(KeyCode::Backspace).key(KeyCode::Backspace).write(" ");
+    assert_eq!(asked(&mut screen), [Some("a.png".to_owned())]);
+    arrive_mention(&mut screen, "@a.png", Ok(Some(image())));
+    assert_eq!(draft(&screen), "see [Image #1: a.png] ");
+    screen.write("and @none.png or @\"b c.png\"").key(KeyCode::Esc).enter();
+    let paths =
+        |paths: &[&str]| -> Vec<_> { paths.iter().map(|path| Some((*path).to_owned())).collect() };
+    assert_eq!(asked(&mut screen), paths(&["none.png"]));
+    arrive_mention(&mut screen, "@none.png", Ok(None));
+    assert_eq!(asked(&mut screen), paths(&["b c.png", "none.png"]));
+    arrive_mention(&mut screen, "@\"b c.png\"", Ok(Some(image())));
+    arrive_mention(&mut screen, "@none.png", Ok(None));
+    assert_eq!(asked(&mut screen), paths(&["none.png"]), "the text is another one");
+    arrive_mention(&mut screen, "@none.png", Ok(None));
+    let (_, text, marks) = sent(&mut screen);
+    assert_eq!(text, "see [Image #1: a.png] and @none.png or [Image #2: b c.png]");
+    assert_eq!(marks, ["[Image #1: a.png]", "[Image #2: b c.png]"]);
+}
+
+#[test]
+fn what_a_paste_mentions_is_text_however_it_comes_back() {
+    let pasted = "log\nsee @/home/me/secret.png now\n";
+    let asks = |screen: &mut TestScreen| {
+        let asked = asked(screen);
+        assert_eq!(asked, [], "{}", draft(screen));
+    };
+    let mut screen = TestScreen::new();
+    paste(&mut screen, pasted);
+    screen.write("what is this?").enter();
+    asks(&mut screen);
+    // From the history.
+    screen.key(KeyCode::Up).enter();
+    asks(&mut screen);
+    // Deleted and brought back.
+    paste(&mut screen, pasted);
+    screen.ctrl('u').ctrl('u').ctrl('u').ctrl('u').ctrl('u');
+    assert_eq!(draft(&screen), "");
+    for _ in 0..5 {
+        screen.ctrl('_');
+    }
+    screen.enter();
+    asks(&mut screen);
+    // Through the editor.
+    paste(&mut screen, pasted);
+    let (text, at) = (format!("{pasted}more"), screen.at);
+    screen.send(Msg::Host { reply: HostRequest::Edit(Ok(text)), at });
+    screen.enter();
+    asks(&mut screen);
+    // After it, a typed one counts again.
+    screen.write("@a.png").enter();
+    assert_eq!(asked(&mut screen), [Some("a.png".to_owned())]);
 }

@@ -131,6 +131,25 @@ async fn a_clipboard_that_hangs_is_given_up_and_the_draft_stays() {
 }
 
 #[tokio::test]
+async fn an_image_that_a_paste_mentions_is_not_sent_and_one_of_the_argument_is() {
+    let scene = Scene::new();
+    let path = picture(&scene, "shot.png", 30, 20);
+    scene.server.when(PARENT).reply(text("FIRST-77")).then(text(DONE));
+    let screen = Screen::start(&scene.world, ["PARENT-1 see @shot.png"], 120, 30);
+    screen.wait_for("FIRST-77");
+    assert_eq!(last_message(&scene).last().unwrap(), "<image 30x20>");
+    screen.wait_for("Ctrl+D quits");
+    let lines: String = (0..40).map(|line| format!("line {line}\n")).collect();
+    screen.paste(&format!("see @{path} now\n{lines}"));
+    screen.wait_for("line 39");
+    send(&screen, "what is it?");
+    screen.wait_for(DONE);
+    let message = last_message(&scene);
+    assert!(message.iter().all(|piece| !piece.starts_with("<image")), "{message:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_mentioned_image_becomes_a_token_and_is_sent_when_enter_comes_early() {
     let scene = Scene::new();
     picture(&scene, "shot.png", 30, 20);
