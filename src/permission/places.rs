@@ -240,16 +240,38 @@ impl Places {
         folders.into()
     }
 
-    /// The path for messages: relative to the project if inside, and in quotes unless it is a plain word.
+    /// Whether the path lies in the agent's own checkout, both as it is named and with all links followed.
+    pub fn is_in_own_checkout(&self, path: &Path) -> bool {
+        let Some(bound) = &self.bound else { return false };
+        let is_below = path
+            .strip_prefix(bound)
+            .is_ok_and(|below| below.components().all(|it| matches!(it, Component::Normal(_))));
+        is_below && resolve(path).is_some_and(|path| path.starts_with(bound))
+    }
+
+    /// The folder that is the project in the agent's own checkout, if the agent works in it: relative
+    /// patterns mean the same files there as in the project. Absolute, without links.
+    pub fn own_project(&self) -> Option<PathBuf> {
+        let bound = self.bound.as_ref()?;
+        let roots = [&self.project].into_iter().chain(&*self.roots);
+        let repository = roots.min_by_key(|root| root.as_os_str().len())?;
+        let project = bound.join(self.project.strip_prefix(repository).ok()?);
+        self.dirs.resolved().any(|dir| *dir == project).then_some(project)
+    }
+
+    /// The path for messages, in quotes unless it is a plain word: relative to the project if inside. For an
+    /// agent in its own checkout, relative to the folder there that it works in, and absolute elsewhere,
+    /// also in the project.
     pub fn show(&self, path: &Path) -> String {
-        let name = match path.strip_prefix(&self.project) {
-            Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
-            // Not the home.
-            Ok(inside) if inside.starts_with("~") => format!("./{}", inside.display()),
-            Ok(inside) => inside.display().to_string(),
-            Err(_) => path.display().to_string(),
-        };
-        quoted_name(&name).into_owned()
+        let Some(_) = &self.bound else { return self.show_in_project(path) };
+        let own = self.dirs.resolved().next().filter(|_| self.is_in_own_checkout(path));
+        let inside = own.and_then(|own| path.strip_prefix(own).ok());
+        show_relative(path, inside)
+    }
+
+    /// The path for messages about files of the project: relative to the project if inside.
+    pub fn show_in_project(&self, path: &Path) -> String {
+        show_relative(path, path.strip_prefix(&self.project).ok())
     }
 
     /// All reasons why edits of the target need approval; empty if the mode decides alone.
@@ -275,6 +297,18 @@ impl Places {
     pub fn protects(&self, target: &PathTarget) -> bool {
         !self.protections(target).is_empty()
     }
+}
+
+/// The path in quotes unless it is a plain word: its name inside of a folder, if it has one.
+fn show_relative(path: &Path, inside: Option<&Path>) -> String {
+    let name = match inside {
+        Some(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+        // Not the home.
+        Some(inside) if inside.starts_with("~") => format!("./{}", inside.display()),
+        Some(inside) => inside.display().to_string(),
+        None => path.display().to_string(),
+    };
+    quoted_name(&name).into_owned()
 }
 
 impl PathTarget {

@@ -139,6 +139,13 @@ fn suggest_rule(item: &AccessItem, effects: &CallAccess, places: &Places) -> Opt
     }
 }
 
+/// Whether the rules mean something without the agent's own checkout, which no later agent gets.
+pub fn outlives_checkout(rules: &[String], places: &Places) -> bool {
+    let Some(checkout) = places.bound.as_deref().and_then(Path::to_str) else { return true };
+    let names = [checkout.to_owned(), globset::escape(checkout)];
+    !rules.iter().any(|rule| names.iter().any(|name| rule.contains(name)))
+}
+
 /// The final check of every suggestion: it must parse, and cover the item it is suggested for.
 fn covers(text: &str, item: &AccessItem, effects: &CallAccess, places: &Places) -> bool {
     let base = RuleBase { project: &places.project, home: places.home.as_deref() };
@@ -294,7 +301,8 @@ fn folder(target: &PathTarget, places: &Places, writes: bool) -> Option<String> 
     let project = super::path::resolve(&places.project)?;
     let alone = writes && places.protects(target);
     let escape = |path: &Path| path.to_str().map(globset::escape);
-    if let Ok(inside) = path.strip_prefix(&project) {
+    let own = places.own_project();
+    if let Some(inside) = own.iter().chain([&project]).find_map(|it| path.strip_prefix(it).ok()) {
         let parent = inside.parent()?;
         if alone || parent.as_os_str().is_empty() {
             return Some(format!("./{}", escape(inside)?));

@@ -30,14 +30,24 @@ pub struct Question {
     /// The folder in which the call would act.
     #[serde(with = "lossy_path")]
     pub cwd: PathBuf,
+    /// The asker's own worktree, if `cwd` lies in it with all links followed.
+    #[serde(default, with = "lossy_path::option")]
+    pub worktree: Option<PathBuf>,
     /// The reason for asking: the mode, or the rule and its file, or "no rule allows psql".
     pub reason: String,
     /// Anything special about the call, such as a path outside the working directories; usually empty.
     pub warnings: Vec<String>,
     /// The rules behind "for this session" and "always"; empty if no safe rule covers the call.
     pub rules: Vec<String>,
+    /// Whether these rules are worth writing down: none names the asker's own worktree, which is gone with it.
+    #[serde(default = "always")]
+    pub offers_always: bool,
     /// A diff or other text that shows the effect of the call.
     pub preview: Option<String>,
+}
+
+fn always() -> bool {
+    true
 }
 
 impl Question {
@@ -136,9 +146,11 @@ mod tests {
             input: Value::Null,
             access: Access::Write { paths },
             cwd: "/p".into(),
+            worktree: None,
             reason: "no rule allows it".to_owned(),
             warnings: vec!["it is protected".to_owned()],
             rules: Vec::new(),
+            offers_always: true,
             preview: None,
         };
         assert_eq!(

@@ -283,9 +283,11 @@ impl TestScreen {
             input: serde_json::json!({ "command": command }),
             access: Access::Command { line: command.to_owned(), cwd: "shop".into() },
             cwd: "shop".into(),
+            worktree: None,
             reason: "no rule allows psql".to_owned(),
             warnings: Vec::new(),
             rules: vec!["Bash(psql:*)".to_owned()],
+            offers_always: true,
             preview: None,
         }))
     }

@@ -285,9 +285,11 @@ mod tests {
             input: json!({"command": "make b"}),
             access: Access::Command { line: "make b".to_owned(), cwd: PathBuf::from("/w") },
             cwd: PathBuf::from("/w"),
+            worktree: None,
             reason: "no rule allows make".to_owned(),
             warnings: Vec::new(),
             rules: rules.iter().map(|&rule| rule.to_owned()).collect(),
+            offers_always: true,
             preview: None,
         }
     }

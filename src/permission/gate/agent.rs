@@ -15,6 +15,7 @@ use crate::permission::judge::{Decision, Judgement};
 use crate::permission::places::Places;
 use crate::permission::question::{Approval, AskedCall, QuestionEntry, Verdict};
 use crate::permission::rule::RuleBase;
+use crate::permission::suggest::outlives_checkout;
 use crate::permission::unreadable::UnreadableFiles;
 use crate::protocol::{
     Access, Denial, EnvOverlay, EventKind, EventSink, PathTarget, PermissionMode, Question,
@@ -247,6 +248,11 @@ impl AgentGate {
         let (reply, answer) = oneshot::channel();
         let asked = AskedCall::new(call, &judgement, self.permissions.clone());
         let Judgement { why, warnings, suggestions, .. } = judgement;
+        let places = &self.permissions.places;
+        let cwd = match call.access {
+            Access::Command { cwd, .. } => cwd.as_path(),
+            _ => call.cwd,
+        };
         let id = {
             let mut state = self.shared.lock();
             if state.revision != revision {
@@ -267,12 +273,11 @@ impl AgentGate {
             tool: call.tool.to_owned(),
             input: call.input.clone(),
             access: call.access.clone(),
-            cwd: match call.access {
-                Access::Command { cwd, .. } => cwd.clone(),
-                _ => call.cwd.to_owned(),
-            },
+            cwd: cwd.to_owned(),
+            worktree: places.bound.clone().filter(|_| places.is_in_own_checkout(cwd)),
             reason: why,
             warnings,
+            offers_always: outlives_checkout(&suggestions, places),
             rules: suggestions,
             preview: preview.take(),
         })));

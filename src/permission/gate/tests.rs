@@ -13,6 +13,7 @@ use crate::protocol::{
 };
 
 mod links;
+mod own_checkout;
 
 struct GateFixture {
     dir: tempfile::TempDir,

@@ -24,7 +24,9 @@ impl RuleOrigin {
     /// Formats it for messages; files of the project by their short name.
     pub(super) fn show(&self, places: &Places) -> String {
         match self {
-            Self::File(path) | Self::UserFile(path) => format!("in {}", places.show(path)),
+            Self::File(path) | Self::UserFile(path) => {
+                format!("in {}", places.show_in_project(path))
+            }
             Self::Skills => "from your skills folder".to_owned(),
             Self::Flag(name) => format!("from {name}"),
             Self::Session => "granted in this session".to_owned(),

@@ -116,8 +116,9 @@ impl AnswerBlock {
                     lower.lines.extend(plain_lines(&words, width, theme.question));
                 }
                 let added = rules.text().lines().map(str::trim).collect::<Vec<_>>().join(", ");
+                let also = question.worktree.as_ref().map_or("", |_| " and its agents' worktrees");
                 let words = format!(
-                    "adds {added} to allow in .caliban/config.local.toml (you, this project)"
+                    "adds {added} to allow in .caliban/config.local.toml (you, this project{also})"
                 );
                 lower.lines.extend(plain_lines(&words, width, theme.text));
                 lower.push_input(rules, width, theme);

@@ -327,9 +327,12 @@ impl QuestionQueue {
         }
     }
 
-    /// The digits that can answer a question: 2 and 3 need a rule.
+    /// The digits that can answer a question: 2 and 3 need a rule, and 3 one that is worth writing down.
     pub fn choices(question: &Question) -> &'static [u8] {
-        let all = !question.rules.is_empty() || is_plan(question);
-        if all { &[1, 2, 3, 4, 5] } else { &[1, 4, 5] }
+        match (is_plan(question), question.rules.is_empty(), question.offers_always) {
+            (true, ..) | (_, false, true) => &[1, 2, 3, 4, 5],
+            (_, false, false) => &[1, 2, 4, 5],
+            (_, true, _) => &[1, 4, 5],
+        }
     }
 }
