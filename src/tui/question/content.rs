@@ -37,7 +37,8 @@ pub struct QuestionContent {
     highlighter: Highlighter,
     key: Option<(QuestionId, ToolUseId, u64, u64)>,
     too_large: bool,
-    by_width: Vec<(u16, WrappedContent)>,
+    /// By width, and whether it is in full.
+    by_width: Vec<((u16, bool), WrappedContent)>,
 }
 
 /// The content at one width.
@@ -59,6 +60,8 @@ pub struct QuestionContext<'a> {
     task: Option<&'a str>,
     /// Whether the question is said, in lines for screen readers.
     spoken: bool,
+    /// Whether it fills the screen, with paths in full.
+    full: bool,
 }
 
 impl<'a> QuestionContext<'a> {
@@ -69,7 +72,13 @@ impl<'a> QuestionContext<'a> {
             folder: &model.session.folder,
             task: task.filter(|task| !task.is_empty()),
             spoken: model.settings.screen_reader,
+            full: false,
         }
+    }
+
+    /// The same on the whole screen.
+    pub fn in_full(self) -> Self {
+        Self { full: true, ..self }
     }
 }
 
@@ -92,7 +101,8 @@ impl QuestionContent {
         theme: &Theme,
     ) -> &WrappedContent {
         self.set_question(question, theme);
-        let at = match self.by_width.iter().position(|(known, _)| *known == width) {
+        let form = (width, context.full);
+        let at = match self.by_width.iter().position(|(known, _)| *known == form) {
             Some(at) => at,
             None => {
                 // One screen size has at most three widths: transcript, body and reader.
@@ -103,7 +113,7 @@ impl QuestionContent {
                     true => too_large_content(question, width, theme),
                     false => wrap_content(question, context, width, &self.highlighter, theme),
                 };
-                self.by_width.push((width, wrapped));
+                self.by_width.push((form, wrapped));
                 self.by_width.len() - 1
             }
         };
@@ -380,8 +390,8 @@ fn all_questions(asked: &[UserQuestion], width: u16, theme: &Theme) -> Vec<Line<
     lines
 }
 
-/// `in /p/shop · no rule allows psql · task: "find the slow query"`. The directory is left out for files
-/// if it is the session's.
+/// `in /p/shop · no rule allows psql · task: "find the slow query"`, in as many lines as these parts need.
+/// The directory is left out for files if it is the session's.
 fn reason_lines(
     question: &Question,
     context: QuestionContext<'_>,
@@ -392,11 +402,41 @@ fn reason_lines(
         Access::Command { cwd, .. } => Some(cwd),
         _ => Some(&question.cwd).filter(|cwd| cwd.as_path() != context.folder),
     };
-    let cwd = cwd.map(|cwd| format!("in {}", quoted_name(&cwd.display().to_string())));
+    let cwd = cwd.map(|cwd| place_label(question, cwd, context.full));
     let task = context.task.map(|task| format!("task: {}", quoted(&unjoined(task))));
     let parts = [cwd, Some(question.reason.clone()), task];
-    let words = parts.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-    side_lines(&words, width, theme.dim, theme)
+    let lines = joined_parts(parts.into_iter().flatten(), usize::from(width));
+    lines.iter().flat_map(|line| side_lines(line, width, theme.dim, theme)).collect()
+}
+
+/// `in its worktree`, or `in src of its worktree`, where the gate has found that the folder lies there; in
+/// full, also its path.
+fn place_label(question: &Question, cwd: &Path, full: bool) -> String {
+    let path = quoted_name(&cwd.display().to_string()).into_owned();
+    let below = question.worktree.as_deref().and_then(|root| cwd.strip_prefix(root).ok());
+    let label = match below {
+        None => return format!("in {path}"),
+        Some(below) if below.as_os_str().is_empty() => "in its worktree".to_owned(),
+        Some(below) => format!("in {} of its worktree", quoted_name(&below.display().to_string())),
+    };
+    if full { format!("{label}, {path}") } else { label }
+}
+
+/// Joins parts to lines that fit, with a dot between two on one line, so that no line breaks beside one. A
+/// part that is too long has a line of its own.
+fn joined_parts(parts: impl Iterator<Item = String>, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        let cells = width(&reveal_line(&part)) + width(" · ");
+        match lines.last_mut() {
+            Some(line) if width(&reveal_line(line)) + cells <= room => {
+                line.push_str(" · ");
+                line.push_str(&part);
+            }
+            _ => lines.push(part),
+        }
+    }
+    lines
 }
 
 /// The content for a call too large to show.

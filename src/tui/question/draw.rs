@@ -118,7 +118,7 @@ pub fn draw_content(
 ) -> Option<QuestionFrame> {
     let question = &model.questions.get(id)?.question;
     let (width, _) = inner_size(area);
-    let context = QuestionContext::new(model, question);
+    let context = QuestionContext::new(model, question).in_full();
     let wrapped = content.wrapped(question, context, width, painter.theme);
     let (lines, call) = (&wrapped.lines, wrapped.call);
     let style = colour(model, &question.path, painter);
