@@ -18,6 +18,9 @@ use super::run_to_exit::{StopConditions, run_to_exit};
 /// Maximum number of unread characters of output; older ones are dropped.
 const MAX_BACKLOG_CHARS: usize = 200_000;
 
+/// Number of characters kept from the end of the output for the user, whether they were read or not.
+const MAX_RECENT_CHARS: usize = 20_000;
+
 /// A command in the background. Dropping it before its end kills it with everything it started.
 #[derive(Debug)]
 pub struct BackgroundShell {
@@ -46,21 +49,30 @@ pub struct UnreadOutput {
     pub left_out: usize,
 }
 
+/// The end of everything printed so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecentOutput {
+    pub text: String,
+    /// Number of characters of the whole output.
+    pub total: u64,
+}
+
 impl BackgroundShell {
-    /// Follows a command in a task of its own. `tell` gets [`ShellState::Running`] first and the final state last.
+    /// Follows a command in a task of its own. `tell` gets [`ShellState::Running`] first, and the final state
+    /// last, with the end of the output.
     pub(super) fn follow(
         started: StartedShell,
         leave: StopConditions,
-        mut tell: impl FnMut(ShellState) + Send + 'static,
+        mut tell: impl FnMut(ShellState, RecentOutput) + Send + 'static,
     ) -> Self {
         let StartedShell { mut group, cwd, lost } = started;
         let (backlog, cancel) = (Backlog::default(), leave.cancel.clone());
         let (state, seen) = watch::channel(ShellState::Running);
         let kept = backlog.clone();
         let task = tokio::spawn(async move {
-            tell(ShellState::Running);
-            let end = run_to_end(&mut group, kept, &leave).await;
-            tell(end);
+            tell(ShellState::Running, RecentOutput::default());
+            let end = run_to_end(&mut group, kept.clone(), &leave).await;
+            tell(end, kept.recent());
             state.send_replace(end);
         });
         Self { cwd, lost, backlog, state: seen, cancel, _task: AbortOnDropHandle::new(task) }
@@ -96,6 +108,18 @@ impl BackgroundShell {
             ShellState::Exited(_) | ShellState::Killed => self.backlog.take(),
         };
         (unread, state)
+    }
+
+    /// Waits until it has printed something after the first `seen` characters, or has ended, and returns the
+    /// end of the output. Safe to drop at any point.
+    pub async fn recent_after(&self, seen: u64) -> RecentOutput {
+        let mut total = self.backlog.total.subscribe();
+        tokio::select! {
+            // The sender lives as long as this.
+            _ = total.wait_for(|total| *total != seen) => {}
+            _ = self.wait_end() => {}
+        }
+        self.backlog.recent()
     }
 
     /// Kills it with everything it started, and waits for that. Returns how it ended, which may
@@ -165,22 +189,47 @@ impl BacklogReader {
     }
 
     fn hand_over(&mut self) {
-        self.backlog.lock().push(&self.text);
+        self.backlog.push(&self.text);
         self.text.clear();
     }
 }
 
-/// Unread output. Clones share it.
+/// Unread output, and the end of all output. Clones share it.
 #[derive(Clone, Debug)]
-struct Backlog(Arc<Mutex<Capture>>);
+struct Backlog {
+    unread: Arc<Mutex<Capture>>,
+    recent: Arc<Mutex<Capture>>,
+    /// Number of characters so far.
+    total: watch::Sender<u64>,
+}
 
 impl Default for Backlog {
     fn default() -> Self {
-        Self(Arc::new(Mutex::new(empty())))
+        let recent = Capture::new((0, MAX_RECENT_CHARS));
+        Self {
+            unread: Arc::new(Mutex::new(empty())),
+            recent: Arc::new(Mutex::new(recent)),
+            total: watch::Sender::new(0),
+        }
     }
 }
 
 impl Backlog {
+    fn push(&self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.lock().push(text);
+        self.recent.lock().push(text);
+        self.total.send_modify(|total| *total += text.chars().count() as u64);
+    }
+
+    fn recent(&self) -> RecentOutput {
+        // The number first: what is printed from here on counts as unseen.
+        let total = *self.total.borrow();
+        RecentOutput { text: self.recent.lock().tail(), total }
+    }
+
     fn take(&self) -> UnreadOutput {
         let (text, left_out) = std::mem::replace(&mut *self.lock(), empty()).into_tail();
         UnreadOutput { text, left_out: left_out.chars }
@@ -195,7 +244,7 @@ impl Backlog {
     }
 
     fn lock(&self) -> MutexGuard<'_, Capture> {
-        self.0.lock()
+        self.unread.lock()
     }
 }
 
@@ -232,5 +281,20 @@ mod tests {
         );
         backlog.lock().push("new");
         assert_eq!(backlog.take(), UnreadOutput { text: "new".to_owned(), left_out: 0 });
+    }
+
+    #[test]
+    fn the_end_of_the_output_stays_although_it_was_read_and_is_bounded() {
+        let backlog = Backlog::default();
+        backlog.push("one\n");
+        backlog.take();
+        backlog.push("two\n");
+        assert_eq!(backlog.recent(), RecentOutput { text: "one\ntwo\n".to_owned(), total: 8 });
+        for _ in 0..5 {
+            backlog.push(&"é".repeat(MAX_RECENT_CHARS / 2));
+        }
+        let RecentOutput { text, total } = backlog.recent();
+        assert_eq!(text.chars().count(), MAX_RECENT_CHARS);
+        assert_eq!(total, 8 + 5 * MAX_RECENT_CHARS as u64 / 2);
     }
 }

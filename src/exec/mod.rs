@@ -24,7 +24,7 @@ mod start_dirs;
 pub mod supervise;
 
 pub use ancestors::depth_above;
-pub use background::{BackgroundShell, UnreadOutput};
+pub use background::{BackgroundShell, RecentOutput, UnreadOutput};
 pub use descendants::signal_command;
 pub use env::{GIT_SETTINGS, NO_HOOKS, child_env};
 pub use filter::{CappedOutput, FilterCommand, FilterOutput};

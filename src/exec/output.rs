@@ -125,6 +125,12 @@ impl Capture {
         (self.tail, self.left_out)
     }
 
+    /// The same, and keeps it.
+    pub fn tail(&mut self) -> String {
+        self.shorten_tail();
+        self.tail.clone()
+    }
+
     fn fill_head<'t>(&mut self, text: &'t str) -> &'t str {
         if self.room == 0 {
             return text;

@@ -13,7 +13,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::background::{BackgroundShell, StartedShell};
+use super::background::{BackgroundShell, RecentOutput, StartedShell};
 use super::directory;
 use super::env::{child_env, without_hooks};
 use super::group::{ProcessGroup, ShellCommand};
@@ -177,13 +177,13 @@ impl Shell {
     }
 
     /// Starts one command in the background, in a given directory. It does not change the shell's
-    /// own. `tell` gets [`ShellState::Running`] first and the final state last. Must be called
-    /// within a runtime.
+    /// own. `tell` gets [`ShellState::Running`] first, and the final state last, with the end of the
+    /// output. Must be called within a runtime.
     pub fn start(
         &self,
         directory: &Path,
         call: ShellCall<'_>,
-        tell: impl FnMut(ShellState) + Send + 'static,
+        tell: impl FnMut(ShellState, RecentOutput) + Send + 'static,
     ) -> Result<BackgroundShell, ExecError> {
         let stop = call.stop_conditions();
         Ok(BackgroundShell::follow(self.spawn(&call, directory)?, stop, tell))

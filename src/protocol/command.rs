@@ -104,6 +104,10 @@ pub enum Command {
     ReadTranscript(AgentId),
     /// Kill a background command, by its id such as `bash-1`.
     KillShell(ShellId),
+    /// Read the end of what a background command has printed, once there is more than the first `seen`
+    /// characters. Answered by `BackgroundShellOutput`, unless another one is asked for first or the command
+    /// is gone with its agent.
+    ReadShell { id: ShellId, seen: u64 },
     /// Stop the main agent's turn with all its sub-agents.
     CancelTurn,
     /// Answer a permission question.

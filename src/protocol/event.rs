@@ -254,6 +254,13 @@ pub enum EventKind {
         id: ShellId,
         command: String,
     },
+    /// The end of what it has printed so far: before its end, and in answer to `ReadShell`. `total` counts
+    /// the characters of all of it.
+    BackgroundShellOutput {
+        id: ShellId,
+        text: String,
+        total: u64,
+    },
     /// It has ended, with everything it started.
     BackgroundShellEnded {
         id: ShellId,

@@ -113,8 +113,12 @@ impl EventQueue {
     }
 
     fn push(&self, path: &AgentPath, kind: EventKind) {
-        let is_progress =
-            matches!(kind, EventKind::ToolProgress { .. } | EventKind::ShellOutput { .. });
+        let is_progress = matches!(
+            kind,
+            EventKind::ToolProgress { .. }
+                | EventKind::ShellOutput { .. }
+                | EventKind::BackgroundShellOutput { .. }
+        );
         if is_progress && !self.0.wants.progress {
             return;
         }

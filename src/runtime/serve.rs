@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::main_agent::{MainAgent, main_agent};
 use super::model_choice::{ModelChoice, ResolvedModel};
@@ -17,6 +18,7 @@ use super::shell::UserShell;
 use super::start_hooks::SessionStartHooks;
 use super::subagent_tools::{SubagentTools, with_skills};
 use crate::agent::{Agent, Inbox, PromptContext};
+use crate::exec::RecentOutput;
 use crate::hook::SessionEndReason;
 use crate::protocol::{
     AgentPath, Answer, Command, CompactionState, EventKind, EventSink, Failure, ModelCause,
@@ -27,6 +29,9 @@ use crate::subagent::AgentTree;
 
 /// How long to wait for the end of a run when the program exits.
 pub(super) const RUN_END_WAIT: Duration = Duration::from_secs(4);
+
+/// How long a command's output is gathered before the user sees it.
+const SHELL_READ_GAP: Duration = Duration::from_millis(100);
 
 /// The backend of one front end.
 pub struct Runtime {
@@ -60,6 +65,8 @@ pub struct Runtime {
     pub(super) notices: Vec<String>,
     /// The model that the user chose last, until it is in use.
     pub(super) choice: ModelChoice,
+    /// Waits for new output of the background command that the user looks at.
+    shell_reader: Option<AbortOnDropHandle<()>>,
 }
 
 /// Whether a command makes agents or the shell work in the session.
@@ -123,6 +130,7 @@ impl Runtime {
             shell,
             notices,
             choice: ModelChoice::default(),
+            shell_reader: None,
         }
     }
 
@@ -199,6 +207,7 @@ impl Runtime {
             Command::ResumeAgent(id) => self.resume_agent(id).await,
             Command::ReadTranscript(id) => self.read_transcript(id).await,
             Command::KillShell(id) => self.kill_shell(&id),
+            Command::ReadShell { id, seen } => self.read_shell(id, seen),
             Command::CancelTurn => self.cancel_turn(),
             Command::Answer { id, answer } => self.answer(id, answer),
             Command::SetMode { mode, answers } => self.set_mode(mode, answers),
@@ -453,6 +462,21 @@ impl Runtime {
             }),
             None => self.events.notice(NoticeLevel::Error, format!("there is no command {id}")),
         }
+    }
+
+    /// Reports what a background command has printed, once there is something new. No more often than a
+    /// screen can show it, and only to the last one who asked.
+    fn read_shell(&mut self, id: ShellId, seen: u64) {
+        let Some(shell) = self.parts.agents.builtin.shells.find(&id) else { return };
+        let events = self.events.clone();
+        let read = async move {
+            if seen > 0 {
+                tokio::time::sleep(SHELL_READ_GAP).await;
+            }
+            let RecentOutput { text, total } = shell.recent_after(seen).await;
+            events.emit(EventKind::BackgroundShellOutput { id, text, total });
+        };
+        self.shell_reader = Some(AbortOnDropHandle::new(tokio::spawn(read)));
     }
 
     fn answer(&self, id: QuestionId, answer: Answer) {

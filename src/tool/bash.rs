@@ -13,7 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::api::{PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
 use super::shells::ShellRegister;
 use super::spec::{InvalidInput, ToolSpec};
-use crate::exec::{CommandExit, Shell, ShellCall, ShellOutcome, ShellStart, ShellState};
+use crate::exec::{
+    CommandExit, RecentOutput, Shell, ShellCall, ShellOutcome, ShellStart, ShellState,
+};
 use crate::protocol::{Access, AgentPath, EventKind, Failure, ResultBlock, ShellId, ToolDetails};
 
 const DEFAULT_MS: u64 = 120_000;
@@ -116,14 +118,16 @@ fn state_reporter(
     command: &str,
     cx: &ToolContext,
     shells: Weak<dyn ShellRegister>,
-) -> impl FnMut(ShellState) + use<> {
+) -> impl FnMut(ShellState, RecentOutput) + use<> {
     let (id, command, events) = (id.clone(), command.to_owned(), cx.events.clone());
-    move |state| match state.end() {
+    move |state, recent| match state.end() {
         None => {
             let (id, command) = (id.clone(), command.clone());
             events.emit(EventKind::BackgroundShellStarted { id, command });
         }
         Some(end) => {
+            let RecentOutput { text, total } = recent;
+            events.emit(EventKind::BackgroundShellOutput { id: id.clone(), text, total });
             events.emit(EventKind::BackgroundShellEnded { id: id.clone(), end });
             if let Some(shells) = shells.upgrade() {
                 shells.notify_end(events.path(), &id, &command, state);
@@ -316,9 +320,12 @@ mod tests {
         let kinds: Vec<_> = events.into_iter().map(|event| event.kind).collect();
         let started =
             EventKind::BackgroundShellStarted { id: id.clone(), command: line.to_owned() };
-        let ended = EventKind::BackgroundShellEnded { id, end: ShellEnd::Code { code: 3 } };
-        assert_eq!(kinds, [started, ended]);
         let sub = bench.path("sub");
+        let text = format!("{}\n", sub.display());
+        let total = text.chars().count() as u64;
+        let output = EventKind::BackgroundShellOutput { id: id.clone(), text, total };
+        let ended = EventKind::BackgroundShellEnded { id, end: ShellEnd::Code { code: 3 } };
+        assert_eq!(kinds, [started, output, ended]);
         let read = bench.text("BashOutput", json!({"bash_id": "bash-1"})).await;
         assert_eq!(read, format!("{}\n[bash-1 ended: exit code 3]", sub.display()));
         let pwd = bench.text("Bash", json!({"command": "pwd"})).await;

@@ -184,7 +184,7 @@ mod tests {
         let cancel = CancellationToken::new();
         let call =
             ShellCall { line, env: &env, depth: 0, limit: None, cancel: &cancel, read_only: None };
-        shells.start(owner, Box::new(|_| shell.start(Path::new("/"), call, |_| {})))
+        shells.start(owner, Box::new(|_| shell.start(Path::new("/"), call, |_, _| {})))
     }
 
     #[tokio::test]

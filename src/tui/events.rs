@@ -51,7 +51,7 @@ fn apply_event(
     kind: EventKind,
     effects: &mut Vec<ScreenEffect>,
 ) {
-    match background::job_event(model, path, kind) {
+    match background::job_event(model, path, kind, effects) {
         Some(kind) if path.is_root() => main_event(model, kind, effects),
         Some(kind) => agent_event(model, path, kind),
         None => {}
@@ -138,7 +138,7 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
         EventKind::Verbatim { name, text } => {
             agents::fold(model);
             let head = format!("{name} answers");
-            model.main.push(ItemKind::Report { head, text: String::new() });
+            model.main.push(ItemKind::Report { head, text: String::new(), failed: false });
             model.main.push_text(text);
         }
         EventKind::WaitBegan(_) if model.run.is_idle() => queue::mark_held(model),

@@ -476,7 +476,7 @@ impl View {
                 page::draw_help(&model.keymap, *scroll, body, painter, buffer)
             }
             Some(Overlay::Page(shown)) => {
-                page::draw(shown, body, &mut self.changes, painter, buffer)
+                page::draw(model, shown, body, &mut self.changes, painter, buffer)
             }
             Some(Overlay::Agents(agents)) => {
                 list = agents::list::draw::draw(model, agents, body, painter, buffer);

@@ -4,7 +4,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 
 use super::*;
-use crate::exec::CommandExit;
+use crate::exec::{CommandExit, RecentOutput};
 
 struct ShellFixture {
     folder: tempfile::TempDir,
@@ -323,11 +323,36 @@ async fn a_background_command_goes_on_until_it_is_dropped() {
     let cancel = CancellationToken::new();
     let line = "exec 9>fifo; sleep 1000 & printf '!' >&9; wait";
     let call = place.call(line, &cancel);
-    let shell = place.shell.start(&place.base(), call, |_| {}).unwrap();
+    let shell = place.shell.start(&place.base(), call, |_, _| {}).unwrap();
     ready(&mut witness).await;
     assert_eq!(shell.state(), ShellState::Running);
     drop(shell);
     all_gone(witness).await;
+}
+
+#[tokio::test]
+async fn the_end_of_what_a_command_in_the_background_prints_can_be_read_as_it_comes() {
+    let place = ShellFixture::new();
+    let cancel = CancellationToken::new();
+    let line = "mkfifo next; printf 'one\\n'; read -r _ < next; printf 'two\\n'; exit 3";
+    let (ended, is_ended) = std::sync::mpsc::channel();
+    let tell = move |state, recent: RecentOutput| {
+        let _ = ended.send((state, recent.text));
+    };
+    let shell = place.shell.start(&place.base(), place.call(line, &cancel), tell).unwrap();
+    let first = shell.recent_after(0).await;
+    assert_eq!((&*first.text, first.total), ("one\n", 4));
+    // What an agent has read stays for the user.
+    assert_eq!(shell.unread().0.text, "one\n");
+    let next = place.base().join("next");
+    let writer = tokio::task::spawn_blocking(move || std::fs::write(next, "go\n"));
+    let second = shell.recent_after(first.total).await;
+    writer.await.unwrap().unwrap();
+    assert_eq!((&*second.text, second.total), ("one\ntwo\n", 8));
+    let end = shell.wait_end().await;
+    assert_eq!(shell.recent_after(second.total).await, second, "nothing more comes");
+    let told: Vec<_> = is_ended.try_iter().collect();
+    assert_eq!(told, [(ShellState::Running, String::new()), (end, "one\ntwo\n".to_owned())]);
 }
 
 #[tokio::test]

@@ -21,6 +21,8 @@ pub struct Job {
     /// The agent that started it.
     pub path: AgentPath,
     pub command: String,
+    /// The end of what it has printed, as far as that is known.
+    pub output: JobOutput,
     pub since: Duration,
     /// When it ended, and how.
     pub ended: Option<(Duration, ShellEnd)>,
@@ -32,6 +34,14 @@ pub struct Job {
     read: bool,
 }
 
+/// The end of what a command has printed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobOutput {
+    pub text: String,
+    /// Number of characters of the whole output.
+    pub total: u64,
+}
+
 impl Job {
     pub fn alive(&self) -> bool {
         self.ended.is_none()
@@ -41,6 +51,15 @@ impl Job {
     pub fn elapsed(&self, now: Duration) -> Duration {
         let end = self.ended.as_ref().map_or(now, |(at, _)| *at);
         end.saturating_sub(self.since)
+    }
+
+    /// Whether it has ended other than well, or by the user's or its agent's will.
+    pub fn failed(&self) -> bool {
+        self.ended.as_ref().is_some_and(|(_, end)| match end {
+            ShellEnd::Code { code } => *code != 0,
+            ShellEnd::Signal { .. } | ShellEnd::TimedOut { .. } => true,
+            ShellEnd::Killed => false,
+        })
     }
 
     fn expires_at(&self) -> Option<Duration> {
@@ -66,6 +85,7 @@ impl Jobs {
             id,
             path,
             command,
+            output: JobOutput::default(),
             since: at,
             ended: None,
             killing: false,

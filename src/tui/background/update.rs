@@ -4,14 +4,16 @@
 use std::sync::Arc;
 
 use crate::protocol::{
-    AgentPath, Command, EventKind, PromptId, RunEnd, RunOutcome, Sender, ShellId,
+    AgentPath, Command, EventKind, PromptId, RunEnd, RunOutcome, Sender, ShellEnd, ShellId,
 };
 use crate::tui::agents::row::task;
 use crate::tui::agents::{AgentState, update as agents};
+use crate::tui::background::{Job, JobOutput};
 use crate::tui::interrupt::stop;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
+use crate::tui::page::job as job_page;
 use crate::tui::queue::update as queue;
 use crate::tui::transcript::ItemKind;
 
@@ -92,10 +94,28 @@ pub fn report_item(
         }
         Sender::Job { name } => {
             model.jobs.mark_result_read(name);
-            (format!("{name} has ended"), text)
+            match model.jobs.get(name).and_then(job_end) {
+                Some((head, failed)) => {
+                    return Some(ItemKind::Report { head, text: String::new(), failed });
+                }
+                None => (format!("{name} has ended"), text),
+            }
         }
     };
-    Some(ItemKind::Report { head, text: text.to_owned() })
+    Some(ItemKind::Report { head, text: text.to_owned(), failed: false })
+}
+
+/// A line such as `bash-1 failed · exit code 3 · npm run dev`, without the text for the model, and whether
+/// the command has failed. `None` while it runs.
+fn job_end(job: &Job) -> Option<(String, bool)> {
+    let (_, end) = job.ended.as_ref()?;
+    let (id, command) = (&job.id, &job.command);
+    let head = match (job.failed(), end) {
+        (true, end) => format!("{id} failed · {end} · {command}"),
+        (false, ShellEnd::Killed) => format!("{id} was killed · {command}"),
+        (false, _) => format!("{id} has ended · {command}"),
+    };
+    Some((head, job.failed()))
 }
 
 /// A line such as `agent 3 reports · check the tests · turn limit, partial`, and the agent's text without
@@ -135,8 +155,21 @@ pub fn agent_prompt_read(
 }
 
 /// Handles events of background commands. Returns any other event.
-pub fn job_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) -> Option<EventKind> {
+pub fn job_event(
+    model: &mut TuiModel,
+    path: &AgentPath,
+    kind: EventKind,
+    effects: &mut Vec<ScreenEffect>,
+) -> Option<EventKind> {
     match kind {
+        EventKind::BackgroundShellOutput { id, text, total } => {
+            let Some(job) = model.jobs.get_mut(&id.to_string()) else { return None };
+            job.output = JobOutput { text, total };
+            let alive = job.alive();
+            if alive && job_page::is_open(model, &id.to_string()) {
+                effects.push(ScreenEffect::Send(Command::ReadShell { id, seen: total }));
+            }
+        }
         EventKind::BackgroundShellStarted { id, command } => {
             model.jobs.start(path.clone(), id.to_string(), command, model.now);
         }

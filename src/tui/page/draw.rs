@@ -11,7 +11,7 @@ use crate::protocol::WorkingTreeChanges;
 use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::model::TuiModel;
 use crate::tui::page::changes::change_lines;
-use crate::tui::page::{Page, PageBody, PageLine, Tone, help};
+use crate::tui::page::{Page, PageBody, PageLine, Tone, help, job};
 use crate::tui::paint::{Painter, put, scrollbar};
 use crate::tui::popup::{self, PopupTitle};
 use crate::tui::text::{Highlighter, sanitize, width, wrap_hanging};
@@ -46,6 +46,7 @@ pub fn draw_help(
 
 /// Draws a page. Returns its extent.
 pub fn draw(
+    model: &TuiModel,
     page: &Page,
     area: Rect,
     layout: &mut ChangesLayout,
@@ -53,11 +54,12 @@ pub fn draw(
     buffer: &mut Buffer,
 ) -> Extent {
     let room = popup::room(area).0.min(MAX_WIDTH);
+    let wrap = |lines: &[PageLine]| -> Vec<Line<'static>> {
+        lines.iter().flat_map(|line| wrapped(line, room, painter.theme)).collect()
+    };
     let lines = match &page.body {
-        PageBody::Lines(lines) => {
-            let lines = lines.iter().flat_map(|line| wrapped(line, room, painter.theme));
-            &lines.collect::<Vec<_>>()
-        }
+        PageBody::Lines(lines) => &wrap(lines),
+        PageBody::Job(id) => &wrap(&job::lines(model, id)),
         PageBody::Changes(changes) => layout.lines(changes, room, painter.theme),
     };
     draw_lines(&page.title, lines, page.scroll, area, painter, buffer)

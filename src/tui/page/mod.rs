@@ -3,6 +3,7 @@
 mod changes;
 pub mod draw;
 mod help;
+pub mod job;
 pub mod update;
 pub mod work;
 
@@ -42,6 +43,8 @@ pub enum PageBody {
     Lines(Vec<PageLine>),
     /// Changed files with their diffs.
     Changes(Arc<WorkingTreeChanges>),
+    /// A background command, by its id, with what it prints.
+    Job(String),
 }
 
 impl From<Vec<PageLine>> for PageBody {

@@ -93,15 +93,19 @@ fn leave_typing(model: &mut TuiModel, letters: &[char], effects: &mut Vec<Screen
     }
 }
 
-/// Scrolls the open page by lines, no further than its end.
+/// Scrolls the open page by lines, no further than its end. The page of a command follows its output from
+/// there on.
 pub fn scroll(model: &mut TuiModel, lines: isize) {
     let last = model.metrics.page.last_top();
+    let follows =
+        matches!(&model.overlay, Some(Overlay::Page(Page { body: PageBody::Job(_), .. })));
     if let Some(
         Overlay::Help { scroll }
         | Overlay::Page(Page { scroll, .. })
         | Overlay::Question { scroll, .. },
     ) = &mut model.overlay
     {
-        *scroll = scroll.saturating_add_signed(lines).min(last);
+        let top = (*scroll).min(last).saturating_add_signed(lines).min(last);
+        *scroll = if follows && top == last { usize::MAX } else { top };
     }
 }

@@ -209,7 +209,7 @@ fn copy_text(item: &TranscriptItem) -> String {
         ItemKind::Prompt { text, .. } => text.to_string(),
         ItemKind::Text { text, .. } => text.to_string(),
         ItemKind::Thinking { text, .. } | ItemKind::Notice { text, .. } => text.clone(),
-        ItemKind::Report { head, text } => format!("{head}\n{text}"),
+        ItemKind::Report { head, text, .. } => format!("{head}\n{text}"),
         ItemKind::Shell { line, text, .. } => format!("! {line}\n{text}"),
         ItemKind::Tools(calls) => calls
             .iter()

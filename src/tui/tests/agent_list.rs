@@ -7,7 +7,7 @@ use crate::tui::agents::list::rows::ListRow;
 use crate::tui::host::HostRequest;
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
-use crate::tui::page::{PageBody, PageLine};
+use crate::tui::page::PageBody;
 use crate::tui::testing::{TestScreen, agent_choice, finish};
 use crate::tui::transcript::ItemKind;
 
@@ -182,8 +182,7 @@ fn enter_on_a_definition_mentions_it_and_on_a_command_shows_it() {
     screen.model.composer.discard();
     screen.write("/agents").enter().key(KeyCode::Down).enter();
     let Some(Overlay::Page(page)) = &screen.model.overlay else { panic!() };
-    let lines = ["running · main", "", "npm run dev"].map(PageLine::from);
-    assert_eq!(page.body, PageBody::Lines(lines.into()));
+    assert_eq!(page.body, PageBody::Job("bash-1".to_owned()));
 }
 
 #[test]
@@ -411,4 +410,59 @@ fn a_pressed_once_is_forgotten_with_its_notice() {
     screen.write("aa").wait(100).write("a");
     assert_eq!((screen.sent().len(), typed(&screen)), (1, String::new()));
     assert!(!screen.notice().starts_with("a again"), "a third press does nothing");
+}
+
+/// An event with the end of what `bash-1` has printed.
+fn printed(screen: &mut TestScreen, text: &str, total: u64) {
+    let (id, text) = (ShellId::new("bash-1"), text.to_owned());
+    screen.main(EventKind::BackgroundShellOutput { id, text, total });
+}
+
+#[test]
+fn enter_on_a_command_shows_what_it_prints_and_how_it_ended() {
+    let (mut screen, ..) = open_list();
+    screen.key(KeyCode::Down).enter();
+    let read = |seen| Command::ReadShell { id: ShellId::new("bash-1"), seen };
+    assert_eq!(screen.sent(), [read(0)]);
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("$ npm run dev") && shown.contains("no output yet"), "{shown}");
+    let lines: String = (1..=60).map(|line| format!("tick {line}\n")).collect();
+    printed(&mut screen, &lines, 9_000);
+    assert_eq!(screen.sent(), [read(9_000)], "it goes on with what is new");
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("tick 60") && !shown.contains("tick 1\n"), "{shown}");
+    // It follows the output until the user scrolls up, and again from the end on.
+    screen.key(KeyCode::PageUp);
+    let above = picture(&mut screen, 80, 24);
+    assert!(!above.contains("tick 60") && above.contains("tick 40"), "{above}");
+    printed(&mut screen, &format!("{lines}tick 61\n"), 9_008);
+    assert_eq!(picture(&mut screen, 80, 24).matches("tick 61").count(), 0);
+    screen.key(KeyCode::End);
+    assert!(picture(&mut screen, 80, 24).contains("tick 61"));
+    printed(&mut screen, &format!("{lines}tick 61\ntick 62\n"), 9_016);
+    assert!(picture(&mut screen, 80, 24).contains("tick 62"));
+    screen.key(KeyCode::Home);
+    let top = picture(&mut screen, 80, 24);
+    assert!(top.contains("running") && top.contains("… earlier output is not kept"), "{top}");
+    screen.sent();
+    screen.job_done(&root(), "bash-1", 3);
+    let ended = picture(&mut screen, 80, 24);
+    assert!(ended.contains("failed · exit code 3"), "{ended}");
+    // Nobody looks any more.
+    screen.esc();
+    printed(&mut screen, "late\n", 9_100);
+    assert_eq!(screen.sent(), []);
+}
+
+#[test]
+fn a_closed_page_asks_for_no_more_and_an_ended_command_still_has_its_output() {
+    let (mut screen, ..) = open_list();
+    screen.key(KeyCode::Down).enter().esc().sent();
+    printed(&mut screen, "one\n", 4);
+    assert_eq!(screen.sent(), []);
+    screen.job_done(&root(), "bash-1", 0).write("/agents").enter().sent();
+    screen.key(KeyCode::Down).key(KeyCode::Down).enter();
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("exit code 0") && shown.contains("│ one"), "{shown}");
+    assert_eq!(screen.sent(), [], "nothing more will come");
 }

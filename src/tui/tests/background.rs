@@ -273,7 +273,8 @@ fn a_background_command_has_a_row_until_its_end_was_read() {
     assert_eq!(screen.model.jobs.strip().count(), 0);
     assert!(screen.model.jobs.get("bash-1").is_some());
     let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
-    assert!(matches!(last, Some(ItemKind::Report { head, .. }) if head == "bash-1 has ended"));
+    let head = "bash-1 failed · exit code 1 · npm run dev".to_owned();
+    assert_eq!(last, Some(ItemKind::Report { head, text: String::new(), failed: true }));
 }
 
 #[test]

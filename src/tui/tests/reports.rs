@@ -51,7 +51,7 @@ fn a_result_that_comes_by_itself_begins_a_turn_and_moves_no_focus() {
     assert_eq!(screen.model.main_scroll.top, Some(0));
     let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
     let (head, text) = ("agent 1 reports · look".to_owned(), "Nothing.".to_owned());
-    assert_eq!(last, Some(ItemKind::Report { head, text }));
+    assert_eq!(last, Some(ItemKind::Report { head, text, failed: false }));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_report_says_when_it_is_not_of_an_agent_that_is_done() {
     let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
     let (head, text) =
         ("agent 1 reports · look · turn limit, partial".to_owned(), "half".to_owned());
-    assert_eq!(last, Some(ItemKind::Report { head, text }));
+    assert_eq!(last, Some(ItemKind::Report { head, text, failed: false }));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_verbatim_answer_stands_in_mains_transcript_and_is_what_copy_takes() {
     let items: Vec<_> = screen.model.main.iter().map(|(_, item)| item.kind.clone()).collect();
     let head = "explore-1 answers".to_owned();
     let expected = [
-        ItemKind::Report { head, text: String::new() },
+        ItemKind::Report { head, text: String::new(), failed: false },
         ItemKind::Text { text: AnswerText::Whole(text.into()), done: true, edition: 0 },
     ];
     assert_eq!(items[items.len() - 2..], expected);

@@ -47,7 +47,7 @@ pub fn lines(item: &TranscriptItem, style: &ItemStyle<'_>) -> Vec<Line<'static>>
         ItemKind::Thinking { text, took, .. } => thinking(text, *took, open, style),
         ItemKind::Tools(calls) => tools(calls, open, style),
         ItemKind::Shell { line, text, status } => shell(line, text, status.as_deref(), open, style),
-        ItemKind::Report { head, text } => report(head, text, open, style),
+        ItemKind::Report { head, text, failed } => report(head, text, *failed, open, style),
         ItemKind::Finish { end, facts, advice, retry } => {
             let advice = advice.as_ref().map(|advice| with_detail(advice, retry.clone()));
             finish_lines(*end, facts, advice.as_deref(), style)
@@ -220,9 +220,16 @@ fn shell(
 }
 
 /// `● agent 1 reports · read the docs`, and the report.
-fn report(head: &str, text: &str, open: bool, style: &ItemStyle<'_>) -> Vec<Line<'static>> {
+fn report(
+    head: &str,
+    text: &str,
+    failed: bool,
+    open: bool,
+    style: &ItemStyle<'_>,
+) -> Vec<Line<'static>> {
     let theme = style.theme;
-    let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.dim);
+    let tone = if failed { theme.bad } else { theme.dim };
+    let mark = Span::styled(format!("{} ", theme.glyphs.tool), tone);
     let mut lines = vec![Line::from(vec![mark, Span::raw(one_line(head))])];
     if text.trim().is_empty() {
         return lines;

@@ -64,6 +64,8 @@ pub enum ItemKind {
     Report {
         head: String,
         text: String,
+        /// Whether a command has failed.
+        failed: bool,
     },
     /// A `!` command of the user.
     Shell {

@@ -6,7 +6,7 @@ use crate::protocol::AgentPath;
 use crate::tui::agents::AgentState;
 use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
-use crate::tui::background::{Job, update as background};
+use crate::tui::background::update as background;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::focus;
 use crate::tui::format::count;
@@ -16,7 +16,7 @@ use crate::tui::keymap::{Action, plain_char};
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, move_selection};
-use crate::tui::page::{PageLine, update as page, work};
+use crate::tui::page::{job, work};
 
 /// Opens the list of agents and requests the definitions.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
@@ -59,7 +59,7 @@ pub fn press(
                 start_filter(model, pending, letter);
             }
         }
-        (_, Some(Action::Submit)) => open_row(model, chosen),
+        (_, Some(Action::Submit)) => open_row(model, chosen, effects),
         (_, Some(action)) => change(model, |list| {
             if !move_selection(&mut list.selected, rows, lines, action) && filtering {
                 edit_text(&mut list.filter, action);
@@ -118,34 +118,20 @@ fn act(
 }
 
 /// Enter: shows the agent's transcript or a command's page, or inserts a definition's name into the prompt.
-fn open_row(model: &mut TuiModel, row: Option<ListRow>) {
+fn open_row(model: &mut TuiModel, row: Option<ListRow>, effects: &mut Vec<ScreenEffect>) {
     match row {
         Some(ListRow::Agent(path)) => {
             model.overlay = None;
             focus::focus_agent(model, &path);
             model.zoom = true;
         }
-        Some(ListRow::Job(id)) => {
-            let Some(job) = model.jobs.get(&id) else { return };
-            let lines = job_lines(model, job);
-            page::open(model, &id, lines);
-        }
+        Some(ListRow::Job(id)) => job::open(model, &id, effects),
         Some(ListRow::Definition(definition)) => {
             model.overlay = None;
             model.composer.buffer.insert(&format!("@agent-{} ", definition.name));
         }
         None => {}
     }
-}
-
-fn job_lines(model: &TuiModel, job: &Job) -> Vec<PageLine> {
-    let end = match &job.ended {
-        None => "running".to_owned(),
-        Some((_, end)) => end.to_string(),
-    };
-    let mut lines = vec![format!("{} · {}", end, model.name(&job.path)).into(), "".into()];
-    lines.extend(job.command.lines().map(PageLine::from));
-    lines
 }
 
 /// The selected row, to restore after events change the list, so that no key acts on its neighbour.
