@@ -168,6 +168,7 @@ impl Setup {
             supervisor: Supervisor::for_this_program(),
             shells: Arc::new(tree.clone()),
             asks_user: gate.is_interactive(),
+            redactor: self.redactor.clone(),
             ..BuiltinSettings::new(self.cwd.clone())
         };
         let agents = AgentParts {

@@ -41,6 +41,10 @@ pub struct StartedShell {
     pub lost: Option<PathBuf>,
 }
 
+/// Number of characters by which the end of the output begins later if it has no line end before: more than
+/// any key has.
+const MAX_CUT_CHARS: usize = 1000;
+
 /// Output printed since the last read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnreadOutput {
@@ -227,7 +231,12 @@ impl Backlog {
     fn recent(&self) -> RecentOutput {
         // The number first: what is printed from here on counts as unseen.
         let total = *self.total.borrow();
-        RecentOutput { text: self.recent.lock().tail(), total }
+        let mut text = self.recent.lock().tail();
+        let kept = text.chars().count() as u64;
+        if kept < total {
+            text.drain(..cut_line(&text));
+        }
+        RecentOutput { text, total }
     }
 
     fn take(&self) -> UnreadOutput {
@@ -246,6 +255,13 @@ impl Backlog {
     fn lock(&self) -> MutexGuard<'_, Capture> {
         self.unread.lock()
     }
+}
+
+/// The length of the line at the start of a text that was cut, at most [`MAX_CUT_CHARS`] of it: in a part of a
+/// key, nothing would mask it.
+fn cut_line(text: &str) -> usize {
+    let most = text.char_indices().nth(MAX_CUT_CHARS).map_or(text.len(), |(at, _)| at);
+    text[..most].find('\n').map_or(most, |end| end + 1)
 }
 
 fn empty() -> Capture {
@@ -294,7 +310,10 @@ mod tests {
             backlog.push(&"é".repeat(MAX_RECENT_CHARS / 2));
         }
         let RecentOutput { text, total } = backlog.recent();
-        assert_eq!(text.chars().count(), MAX_RECENT_CHARS);
+        assert_eq!(text.chars().count(), MAX_RECENT_CHARS - MAX_CUT_CHARS);
         assert_eq!(total, 8 + 5 * MAX_RECENT_CHARS as u64 / 2);
+        backlog.push("half\nof a line\n");
+        backlog.push(&"é".repeat(MAX_RECENT_CHARS - 13));
+        assert!(backlog.recent().text.starts_with("of a line\né"));
     }
 }

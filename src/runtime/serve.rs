@@ -468,12 +468,13 @@ impl Runtime {
     /// screen can show it, and only to the last one who asked.
     fn read_shell(&mut self, id: ShellId, seen: u64) {
         let Some(shell) = self.parts.agents.builtin.shells.find(&id) else { return };
-        let events = self.events.clone();
+        let (events, redactor) = (self.events.clone(), self.parts.agents.redactor.clone());
         let read = async move {
             if seen > 0 {
                 tokio::time::sleep(SHELL_READ_GAP).await;
             }
             let RecentOutput { text, total } = shell.recent_after(seen).await;
+            let text = redactor.without_keys(text);
             events.emit(EventKind::BackgroundShellOutput { id, text, total });
         };
         self.shell_reader = Some(AbortOnDropHandle::new(tokio::spawn(read)));

@@ -16,7 +16,9 @@ use super::spec::{InvalidInput, ToolSpec};
 use crate::exec::{
     CommandExit, RecentOutput, Shell, ShellCall, ShellOutcome, ShellStart, ShellState,
 };
-use crate::protocol::{Access, AgentPath, EventKind, Failure, ResultBlock, ShellId, ToolDetails};
+use crate::protocol::{
+    Access, AgentPath, EventKind, Failure, Redactor, ResultBlock, ShellId, ToolDetails,
+};
 
 const DEFAULT_MS: u64 = 120_000;
 const MAX_MS: u64 = 600_000;
@@ -39,6 +41,7 @@ static SPEC: LazyLock<ToolSpec> = LazyLock::new(|| {
 pub struct Bash {
     shell: Shell,
     shells: Arc<dyn ShellRegister>,
+    redactor: Redactor,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -56,9 +59,10 @@ pub struct BashInput {
 }
 
 impl Bash {
-    /// Runs commands in `shell`, and registers background ones with `shells`.
-    pub fn new(shell: Shell, shells: Arc<dyn ShellRegister>) -> Self {
-        Self { shell, shells }
+    /// Runs commands in `shell`, and registers background ones with `shells`. The user sees the end of what
+    /// those print without the keys that `redactor` knows.
+    pub fn new(shell: Shell, shells: Arc<dyn ShellRegister>, redactor: Redactor) -> Self {
+        Self { shell, shells, redactor }
     }
 
     /// Starts a command in the background.
@@ -80,8 +84,10 @@ impl Bash {
         };
         // The register holds the command, which must not hold the register.
         let shells = Arc::downgrade(&self.shells);
-        let start =
-            |id: &ShellId| self.shell.start(directory, call, state_reporter(id, line, cx, shells));
+        let start = |id: &ShellId| {
+            let tell = state_reporter(id, line, cx, shells, self.redactor.clone());
+            self.shell.start(directory, call, tell)
+        };
         let (id, shell) = self
             .shells
             .start(owner, Box::new(start))
@@ -118,6 +124,7 @@ fn state_reporter(
     command: &str,
     cx: &ToolContext,
     shells: Weak<dyn ShellRegister>,
+    redactor: Redactor,
 ) -> impl FnMut(ShellState, RecentOutput) + use<> {
     let (id, command, events) = (id.clone(), command.to_owned(), cx.events.clone());
     move |state, recent| match state.end() {
@@ -126,7 +133,7 @@ fn state_reporter(
             events.emit(EventKind::BackgroundShellStarted { id, command });
         }
         Some(end) => {
-            let RecentOutput { text, total } = recent;
+            let (text, total) = (redactor.without_keys(recent.text), recent.total);
             events.emit(EventKind::BackgroundShellOutput { id: id.clone(), text, total });
             events.emit(EventKind::BackgroundShellEnded { id: id.clone(), end });
             if let Some(shells) = shells.upgrade() {
@@ -330,6 +337,24 @@ mod tests {
         assert_eq!(read, format!("{}\n[bash-1 ended: exit code 3]", sub.display()));
         let pwd = bench.text("Bash", json!({"command": "pwd"})).await;
         assert_eq!(pwd, sub.to_str().unwrap());
+    }
+
+    #[tokio::test]
+    async fn the_end_of_what_a_background_command_printed_has_no_keys() {
+        let bench = ToolFixture::new();
+        bench.settings.redactor.add("sk-0123456789abcdef");
+        let line = "echo sk-0123456789abcdef";
+        bench.text("Bash", json!({"command": line, "run_in_background": true})).await;
+        let id = ShellId::from_number(1);
+        bench.settings.shells.get(&AgentPath::root(), &id).unwrap().wait_end().await;
+        let mut events = Vec::new();
+        bench.queue.drain_ready(&mut events, 10);
+        let printed = events.into_iter().find_map(|event| match event.kind {
+            EventKind::BackgroundShellOutput { text, .. } => Some(text),
+            _ => None,
+        });
+        let printed = printed.unwrap();
+        assert!(!printed.contains("0123456789abcdef") && !printed.is_empty(), "{printed}");
     }
 
     #[tokio::test]

@@ -22,6 +22,7 @@ use super::todo_write::TodoWrite;
 use super::web_fetch::{WebFetch, WebSettings};
 use super::write::Write;
 use crate::exec::{Sandbox, Shell, ShellReach, Supervisor};
+use crate::protocol::Redactor;
 
 /// Settings of one agent's built-in tools. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -47,6 +48,8 @@ pub struct BuiltinSettings {
     pub bound: Option<Arc<Path>>,
     /// Whether there is somebody to ask.
     pub asks_user: bool,
+    /// Masks keys in what the user sees of background commands.
+    pub redactor: Redactor,
 }
 
 impl BuiltinSettings {
@@ -64,6 +67,7 @@ impl BuiltinSettings {
             supervisor: None,
             bound: None,
             asks_user: true,
+            redactor: Redactor::default(),
         }
     }
 
@@ -87,6 +91,7 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
         supervisor,
         bound,
         asks_user,
+        redactor,
     } = settings;
     let paths = Paths { base: base.clone(), home: home.clone() };
     let files =
@@ -107,7 +112,7 @@ pub fn builtin(settings: &BuiltinSettings) -> Vec<Arc<dyn Tool>> {
         Arc::new(Grep::new(paths, hidden.clone())),
     ];
     if let Some(shell) = shell {
-        tools.push(Arc::new(Bash::new(shell, shells.clone())));
+        tools.push(Arc::new(Bash::new(shell, shells.clone(), redactor.clone())));
         tools.push(Arc::new(BashOutput::new(shells.clone())));
         tools.push(Arc::new(KillShell::new(shells.clone())));
     }
