@@ -381,6 +381,29 @@ async fn a_fork_begins_with_the_history_and_leaves_the_original_alone() {
 }
 
 #[tokio::test]
+async fn a_copy_counts_the_agents_whose_results_it_has() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), None).await.unwrap();
+    let agent = AgentId::generate();
+    let below = journal.child(child(agent, "c1"));
+    below.append(&Message::user_text("look"), None).await.unwrap();
+    let summary = AgentSummary { end: Some(outcome()), ..bench.store.agents(id).remove(0) };
+    let mut message = result("c1", "done", false);
+    let told = worded(&summary).unwrap();
+    if let [ContentBlock::ToolResult { details, .. }] = &mut message.content[..] {
+        *details = Some(Box::new(told.details));
+    }
+    journal.append(&message, None).await.unwrap();
+    let copy = SessionId::generate();
+    let opened = bench.store.fork(id, bench.session(copy), &worded).unwrap();
+    opened.journal.append(&Message::user_text("on"), None).await.unwrap();
+    let agents = |id| list::summarize_session(&bench.store.dir(id)).unwrap().agents;
+    assert_eq!((agents(id), agents(copy)), (1, 1));
+}
+
+#[tokio::test]
 async fn sessions_are_found_by_prefix_and_by_directory() {
     let bench = StoreFixture::new();
     let (first, one) = bench.create();
