@@ -36,6 +36,8 @@ pub struct StatusLabel {
     pub text: String,
     /// Bytes at the end of the text that stay when it is truncated, such as a clock.
     tail: usize,
+    /// Stands before the words.
+    pub mark: Option<&'static str>,
 }
 
 /// Between a cause and what follows from it.
@@ -44,7 +46,12 @@ const APART: &str = " · ";
 impl StatusLabel {
     /// A state in these words.
     pub fn new(glyph: Glyph, words: impl Into<String>) -> Self {
-        Self { glyph, text: words.into(), tail: 0 }
+        Self { glyph, text: words.into(), tail: 0, mark: None }
+    }
+
+    /// Puts a mark before the words, also before those that take their place.
+    pub fn mark(&mut self, mark: &'static str) {
+        self.mark = Some(mark);
     }
 
     /// Adds words, before what stays when the label is truncated.
@@ -98,7 +105,7 @@ pub fn agent_status(model: &TuiModel, agent: &AgentState) -> StatusLabel {
         return label(Glyph::Waits, waiting_words(model, agent, children));
     }
     let (text, tail) = run_words(run, model.now);
-    StatusLabel { glyph: Glyph::Spinner, text, tail }
+    StatusLabel { glyph: Glyph::Spinner, text, tail, mark: None }
 }
 
 /// The place of an agent that waits for a slot, or of its question: `3rd in line`.
@@ -261,6 +268,8 @@ pub fn denial_label(denial: &Denial) -> String {
         (false, _) => "denied",
     };
     match &denial.reason {
+        // It says so, and by what.
+        Some(reason) if by == "denied" && reason.starts_with("denied ") => one_line(reason),
         Some(reason) => format!("{by}: {}", one_line(reason)),
         None => by.to_owned(),
     }

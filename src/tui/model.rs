@@ -218,6 +218,8 @@ pub struct KeyTimes {
     pub command_armed: Option<(String, Duration)>,
     /// The last letter that scrolled a page, unless it was one of several, and when.
     pub paged: Option<(Option<char>, Duration)>,
+    /// The row of a list that the last input has clicked.
+    pub clicked_row: Option<usize>,
     /// The letter that acted when it was pressed twice, and until when more presses of it do nothing.
     pub acted: Option<(char, Duration)>,
     /// The mode that Shift+Tab has chosen, until it applies.

@@ -1,5 +1,5 @@
 //! The mouse: a click focuses a pane, a second one zooms, or it expands what is folded there, or places
-//! the cursor in the draft; the wheel scrolls the area under the pointer, and dragging over text copies it.
+//! the cursor in the draft; in a list, a click selects a row, and a second one opens it; the wheel scrolls the area under the pointer, and dragging over text copies it.
 
 use std::time::Duration;
 
@@ -142,7 +142,7 @@ fn release(model: &mut TuiModel, at: Position, under: HitTarget, effects: &mut V
         }
         Some(_) => {
             model.selection = None;
-            click(model, under);
+            click(model, under, effects);
         }
         None => {
             if let Some(text) = model.composer.buffer.selected_text() {
@@ -153,7 +153,7 @@ fn release(model: &mut TuiModel, at: Position, under: HitTarget, effects: &mut V
     }
 }
 
-fn click(model: &mut TuiModel, under: HitTarget) {
+fn click(model: &mut TuiModel, under: HitTarget, effects: &mut Vec<ScreenEffect>) {
     match under.kind {
         HitKind::Pane(path) if model.overlay.is_none() => {
             let focused = model.focus.as_ref() == Some(&path);
@@ -173,6 +173,7 @@ fn click(model: &mut TuiModel, under: HitTarget) {
         }
         HitKind::Body if model.overlay.is_none() => leave_pane(model),
         HitKind::Answer(digit) => question::select_clicked(model, digit),
+        HitKind::ListRow(row) => overlay::click_row(model, row, effects),
         _ => {}
     }
 }
@@ -186,6 +187,7 @@ fn leave_pane(model: &mut TuiModel) {
 
 fn wheel(model: &mut TuiModel, under: &HitTarget, lines: isize) {
     model.selection = None;
+    model.keys.clicked_row = None;
     if model.overlay.is_some() {
         question::mark_end_seen(model);
         return match &mut model.overlay {

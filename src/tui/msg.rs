@@ -83,6 +83,8 @@ pub enum HitKind {
     /// The answer with this digit.
     Answer(u8),
     Overlay,
+    /// The row at this place of an open list, counted as it is shown.
+    ListRow(usize),
     /// The prompt, at this byte position of the draft.
     Prompt(usize),
 }

@@ -123,23 +123,42 @@ pub fn clear_beside(area: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
 }
 
 /// A list as drawn.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct DrawnList {
     /// The cursor of its filter.
     pub cursor: Option<Position>,
     /// The lines that it has room for.
     pub lines: usize,
+    /// Where its rows are, for the mouse.
+    pub rows: Vec<(Rect, usize)>,
+}
+
+/// The lines of a list that are visible.
+#[derive(Clone, Copy, Debug)]
+pub struct VisibleLines {
+    /// How many there is room for.
+    pub room: usize,
+    area: Rect,
+    first: usize,
+}
+
+impl VisibleLines {
+    /// Where the rows of the list are, given the row in each of its lines. Headings are none.
+    pub fn rows(self, row_of: impl Fn(usize) -> Option<usize>) -> Vec<(Rect, usize)> {
+        let lines = self.area.rows().zip(self.first..);
+        lines.filter_map(|(area, line)| Some((area, row_of(line)?))).collect()
+    }
 }
 
 /// Draws rows, scrolled so that the selected one is in the middle, with a scrollbar in the border to
-/// the right. A `selected` out of range selects none. Returns the lines that there is room for.
+/// the right. A `selected` out of range selects none.
 pub fn draw_rows(
     lines: Vec<Line<'static>>,
     selected: usize,
     area: Rect,
     painter: Painter<'_>,
     buffer: &mut Buffer,
-) -> usize {
+) -> VisibleLines {
     let (height, all) = (usize::from(area.height), lines.len());
     let middle = if selected < all { selected.saturating_sub(height / 2) } else { 0 };
     let first = middle.min(all.saturating_sub(height));
@@ -158,7 +177,7 @@ pub fn draw_rows(
         }
     }
     scrollbar(buffer, area, (first, height, all), painter, painter.theme.accent);
-    height
+    VisibleLines { room: height, area, first }
 }
 
 /// The style of the selected row. One that is reversed has no room for faint or coloured text.

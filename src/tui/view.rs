@@ -323,7 +323,7 @@ impl View {
             if height == 0 {
                 continue;
             }
-            self.draw_unread(model, agent.scroll, extent, inner, buffer);
+            self.draw_unread(model, &path, agent.scroll, extent, inner, buffer);
             self.panes.push((path.clone(), inner));
             self.metrics.panes.push((path, extent));
         }
@@ -333,10 +333,12 @@ impl View {
         }
     }
 
-    /// Draws `↓ 12 new · End` at the lower edge of a scrolled transcript.
+    /// Draws `↓ 12 new · End` at the lower edge of a scrolled transcript; without the key if that scrolls
+    /// another one.
     fn draw_unread(
         &self,
         model: &TuiModel,
+        path: &AgentPath,
         scroll: Scroll,
         extent: Extent,
         area: Rect,
@@ -352,8 +354,10 @@ impl View {
         // In a draft, the key moves the cursor.
         let down = if model.composer.is_empty() { Action::End } else { Action::PageDown };
         let end = model.keymap.label(KeyContext::Prompt, down);
+        let end = end.filter(|_| model.key_target() == *path);
         let words: Vec<String> = new.into_iter().chain(end).collect();
-        let words = format!(" {} {} ", self.theme.glyphs.down, words.join(" · "));
+        let words = format!(" {} {}", self.theme.glyphs.down, words.join(" · "));
+        let words = format!("{} ", words.trim_end());
         let width = u16::try_from(crate::tui::text::width(&words)).unwrap_or(0).min(area.width);
         let edge = Rect::new(area.right() - width, area.bottom() - 1, width, 1);
         let covers =
@@ -387,7 +391,8 @@ impl View {
         };
         self.metrics.body = extent;
         let scroll = model.zoomed().map_or(model.main_scroll, |agent| agent.scroll);
-        self.draw_unread(model, scroll, extent, area, buffer);
+        let path = model.zoomed().map_or_else(AgentPath::root, |agent| agent.path.clone());
+        self.draw_unread(model, &path, scroll, extent, area, buffer);
     }
 
     fn draw_main(
@@ -506,6 +511,8 @@ impl View {
         self.metrics.page = extent;
         self.metrics.list = list.lines;
         self.hit_areas.push((body, HitKind::Overlay));
+        self.hit_areas
+            .extend(list.rows.into_iter().map(|(area, row)| (area, HitKind::ListRow(row))));
         list.cursor
     }
 }

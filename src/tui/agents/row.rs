@@ -316,7 +316,14 @@ impl AgentColumns {
             RunPhase::Tools if self.is_grid() && state.glyph == Glyph::Spinner => {
                 truncate(state.words(), room).into_owned()
             }
-            _ => state_words(model, agent, state, room),
+            _ => match state.mark {
+                Some(mark) => {
+                    let rest = room.saturating_sub(width(mark) + 3);
+                    let words = state_words(model, agent, state, rest);
+                    truncate(&format!("{mark} · {words}"), room).into_owned()
+                }
+                None => state_words(model, agent, state, room),
+            },
         };
         left.push(Span::styled(words, state_style(painter, agent, state)));
         let right = Span::styled(figures, theme.dim);

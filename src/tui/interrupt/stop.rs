@@ -36,7 +36,10 @@ pub fn say_ended(model: &mut TuiModel, path: &AgentPath) {
         RunPhase::Ended(end) => labels::short_end_label(agent, end),
         _ => return,
     };
-    let text = format!("{} has ended ({end}) · Esc back", agent.label());
+    let text = format!("{} has ended ({end})", agent.label());
+    // In a list, the hint line says what Esc does.
+    let back = model.overlay.is_none().then(|| "Esc back".to_owned());
+    let text = with_detail(&text, back);
     model.reply(text);
 }
 

@@ -1,6 +1,6 @@
 //! Keys and pastes while an overlay covers the body, and leaving it.
 
-use crossterm::event::KeyEvent;
+use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::agents::list::update as agent_list;
@@ -73,6 +73,58 @@ pub fn scroll_list(model: &mut TuiModel, rows: isize) {
             which.confirms = false;
             which.typed.clear();
             step_selection(&mut which.selected, which.rows.len(), rows);
+        }
+        _ => {}
+    }
+}
+
+/// Handles a click on a row of an open list: it selects the row, and if nothing has happened since it was
+/// clicked before, does what Enter does.
+pub fn click_row(model: &mut TuiModel, row: usize, effects: &mut Vec<ScreenEffect>) {
+    let again = model.keys.clicked_row.replace(row) == Some(row);
+    let Some(selected) = select_row(model, row) else { return };
+    if !(again && selected) {
+        return;
+    }
+    let (key, action) = (KeyEvent::from(KeyCode::Enter), Some(Action::Submit));
+    match model.overlay {
+        Some(Overlay::Agents(_)) => agent_list::press(model, key, action, effects),
+        Some(Overlay::Picker(_)) => picker::press(model, key, action, effects),
+        Some(Overlay::History(_)) => picker::press_history(model, key, action, effects),
+        Some(Overlay::AgentPicker(_)) => agent_picker::press(model, key, action, effects),
+        _ => {}
+    }
+}
+
+/// Selects a row of the open list. Returns whether it was selected already; `None` without a list.
+fn select_row(model: &mut TuiModel, row: usize) -> Option<bool> {
+    let found = match &model.overlay {
+        Some(Overlay::History(search)) => model.composer.search(search.query.text()).len(),
+        _ => 0,
+    };
+    let (selected, row) = match &mut model.overlay {
+        Some(Overlay::Agents(list)) => (&mut list.selected, row),
+        Some(Overlay::Picker(picker)) => (&mut picker.selected, row),
+        // The newest is at the bottom.
+        Some(Overlay::History(search)) => (&mut search.selected, found.checked_sub(row + 1)?),
+        Some(Overlay::AgentPicker(which)) => (&mut which.selected, row),
+        _ => return None,
+    };
+    let was = std::mem::replace(selected, row) == row;
+    if !was {
+        disarm(model);
+    }
+    Some(was)
+}
+
+/// Forgets what the keys have begun in a list, which was about another row.
+fn disarm(model: &mut TuiModel) {
+    match &mut model.overlay {
+        Some(Overlay::Agents(list)) => list.pending = None,
+        Some(Overlay::Picker(picker)) => picker.confirms = false,
+        Some(Overlay::AgentPicker(which)) => {
+            which.confirms = false;
+            which.typed.clear();
         }
         _ => {}
     }

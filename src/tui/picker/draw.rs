@@ -70,7 +70,8 @@ pub fn draw(
     let cells = (columns.cells.max(least) + MARK).max(MIN_WIDTH) + usize::from(beside);
     let cells = cells.min(usize::from(room));
     let list_room = cells.saturating_sub(usize::from(beside) + MARK);
-    let (lines, at) = list_lines(picker, &rows, selected, &columns, list_room, theme);
+    let (lines, row_of) = list_lines(picker, &rows, selected, &columns, list_room, theme);
+    let at = row_of.iter().position(|row| *row == Some(selected)).unwrap_or(usize::MAX);
     let notes = notes(picker, room, theme);
     let least = preview.as_ref().map_or(0, |preview| preview.lines.len().max(PREVIEW_LINES));
     let wanted = lines.len().max(unfiltered_lines(&all)).max(least) + notes.len();
@@ -94,12 +95,13 @@ pub fn draw(
         let right = Rect { x, width: whole.right().saturating_sub(x), ..whole };
         put_all(buffer, right, &preview.lines);
     }
-    let lines = draw_rows(lines, at, list, painter, buffer);
+    let visible = draw_rows(lines, at, list, painter, buffer);
     put_all(buffer, Rect { y: whole.bottom(), height: kept, ..inner }, &notes);
-    DrawnList { cursor, lines }
+    let rows = visible.rows(|line| row_of.get(line).copied().flatten());
+    DrawnList { cursor, lines: visible.room, rows }
 }
 
-/// The lines of the rows with their headings, and the index of the selected one.
+/// The lines of the rows with their headings, and for each line the row that it is.
 fn list_lines(
     picker: &Picker,
     rows: &[PickerRow],
@@ -107,19 +109,17 @@ fn list_lines(
     columns: &Columns,
     room: usize,
     theme: &Theme,
-) -> (Vec<Line<'static>>, usize) {
+) -> (Vec<Line<'static>>, Vec<Option<usize>>) {
     let mut filter = TextFilter::new(picker.filter.text());
-    let mut lines = Vec::new();
-    let (mut at, mut section) = (usize::MAX, None);
+    let (mut lines, mut row_of, mut section) = (Vec::new(), Vec::new(), None);
     for (index, row) in rows.iter().enumerate() {
         if row.section != section {
             section = row.section;
             lines.extend((!lines.is_empty()).then(Line::default));
             lines.push(Line::styled(section.unwrap_or_default(), theme.dim));
+            row_of.resize(lines.len(), None);
         }
-        if index == selected {
-            at = lines.len();
-        }
+        row_of.push(Some(index));
         // A row far from the selected one is not on the screen.
         let is_near = index.abs_diff(selected) <= MAX_ROWS_AROUND;
         lines.push(match is_near {
@@ -130,7 +130,7 @@ fn list_lines(
     if rows.is_empty() {
         lines.push(Line::styled(empty_words(picker), theme.dim));
     }
-    (lines, at)
+    (lines, row_of)
 }
 
 /// The number of lines without a filter. The box keeps that size, so that it does not move while a
@@ -330,13 +330,15 @@ pub fn draw_history(
     let (inner, cursor) = popup::draw(&title, area, painter, buffer);
     if lines.is_empty() {
         let none = vec![Line::styled("no match", theme.dim)];
-        let lines = draw_rows(none, usize::MAX, inner, painter, buffer);
-        return DrawnList { cursor, lines };
+        let lines = draw_rows(none, usize::MAX, inner, painter, buffer).room;
+        return DrawnList { cursor, lines, rows: Vec::new() };
     }
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(inner.height);
     let low = Rect { y: inner.bottom() - height, height, ..inner };
-    let lines = draw_rows(lines, selected, low, painter, buffer);
-    DrawnList { cursor, lines }
+    let count = lines.len();
+    let visible = draw_rows(lines, selected, low, painter, buffer);
+    let rows = visible.rows(|line| (line < count).then_some(line));
+    DrawnList { cursor, lines: visible.room, rows }
 }
 
 /// Hints for the keys of the history search.

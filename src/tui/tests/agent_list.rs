@@ -157,7 +157,7 @@ fn a_key_never_hits_the_neighbour_of_an_agent_that_ended() {
     let (mut screen, running, _) = open_list();
     screen.event(&running, finish(RunEnd::Completed, "")).write("x");
     assert_eq!(screen.sent(), []);
-    assert_eq!(screen.notice(), "agent 1 has ended (done) · Esc back");
+    assert_eq!(screen.notice(), "agent 1 has ended (done)");
 }
 
 #[test]
@@ -298,7 +298,7 @@ fn a_batch_shows_the_first_run_of_an_agent_that_was_resumed() {
     screen.wait(3000).event(&paths[0], finish(RunEnd::Completed, "done"));
     let batch = super::pictures::picture(&mut screen, 100, 30);
     let head = batch.lines().find(|line| line.contains("2 agents")).unwrap();
-    assert!(head.contains("2 agents · ✓ 1 ⊘ 1 · 0:04 · "), "{head}");
+    assert!(head.contains("2 agents · ✓ 1 ⊘ 1 · 0:04  "), "{head}");
 }
 
 #[test]
@@ -404,8 +404,8 @@ fn a_pressed_once_is_forgotten_with_its_notice() {
         Some(Overlay::Agents(list)) => list.filter.text().to_owned(),
         other => panic!("{other:?}"),
     };
-    screen.wait(6000).write("d");
-    assert_eq!(typed(&screen), "d", "it begins no word either");
+    screen.wait(6000).write("e");
+    assert_eq!(typed(&screen), "e", "it begins no word either");
     let (mut screen, ..) = open_list();
     screen.write("aa").wait(100).write("a");
     assert_eq!((screen.sent().len(), typed(&screen)), (1, String::new()));
@@ -465,4 +465,23 @@ fn a_closed_page_asks_for_no_more_and_an_ended_command_still_has_its_output() {
     let shown = picture(&mut screen, 80, 24);
     assert!(shown.contains("exit code 0") && shown.contains("│ one"), "{shown}");
     assert_eq!(screen.sent(), [], "nothing more will come");
+}
+
+#[test]
+fn d_on_an_agent_without_work_says_so_and_still_begins_a_word() {
+    let (mut screen, ..) = open_list();
+    screen.write("d");
+    assert_eq!(screen.notice(), "it has left no work");
+    let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
+    assert!(!list.filtering);
+    screen.write("oc");
+    let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
+    assert_eq!((list.filtering, list.filter.text()), (true, "doc"));
+}
+
+#[test]
+fn an_ended_agent_in_the_list_is_not_said_to_go_back() {
+    let (mut screen, ..) = open_list();
+    screen.key(KeyCode::Down).key(KeyCode::Down).write("x");
+    assert_eq!(screen.notice(), "agent 2 has ended (done)");
 }

@@ -1,6 +1,6 @@
 //! Clicks, selection and the wheel.
 
-use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::{Position, Rect};
@@ -198,4 +198,78 @@ fn a_selection_held_beside_its_area_scrolls_and_keeps_what_leaves_the_screen() {
         let began = text.lines().next().unwrap_or_default();
         assert!(began.ends_with(&(last + 1).to_string()), "{name}: {text}");
     }
+}
+
+/// Presses and releases the button at a cell of a frame that is drawn first.
+fn click_at(screen: &mut TestScreen, view: &mut View, x: u16, y: u16) {
+    picture_by(view, screen, 120, 40);
+    let hit = view.hit_test(&screen.model, Position { x, y }, false);
+    for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
+        let event = MouseEvent { kind, column: x, row: y, modifiers: KeyModifiers::NONE };
+        let (hit, at) = (hit.clone(), screen.at);
+        screen.send(Msg::Mouse { event, hit, at });
+    }
+}
+
+/// The line of the frame that contains the text.
+fn line_of(screen: &mut TestScreen, view: &mut View, text: &str) -> u16 {
+    let shown = picture_by(view, screen, 120, 40);
+    let lines: Vec<&str> = shown.lines().collect();
+    let at = lines.iter().rposition(|line| line.contains(text));
+    u16::try_from(at.unwrap_or_else(|| panic!("{text}: {shown}"))).unwrap()
+}
+
+#[test]
+fn a_click_in_a_list_selects_and_another_one_opens() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agents = ["map", "query", "docs"].map(|task| screen.agent(&root(), "explore-1", task));
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    screen.write("/agents").enter();
+    let (first, second) =
+        (line_of(&mut screen, &mut view, "1 map"), line_of(&mut screen, &mut view, "2 query"));
+    click_at(&mut screen, &mut view, 10, first);
+    assert!(screen.model.overlay.is_some(), "one click opens not even what is selected");
+    click_at(&mut screen, &mut view, 10, second);
+    assert!(screen.model.overlay.is_some());
+    // A key in between is about something else.
+    screen.key(KeyCode::Up).key(KeyCode::Down);
+    click_at(&mut screen, &mut view, 10, second);
+    assert!(screen.model.overlay.is_some());
+    // The heading is no row.
+    click_at(&mut screen, &mut view, 10, first - 1);
+    click_at(&mut screen, &mut view, 10, second);
+    assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&agents[1]), true));
+}
+
+#[test]
+fn a_click_in_cancel_which_selects_and_another_one_cancels() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agents = ["map", "query", "docs"].map(|task| screen.agent(&root(), "explore-1", task));
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    screen.ctrl('c').wait(2_000);
+    let third = line_of(&mut screen, &mut view, "3 docs");
+    click_at(&mut screen, &mut view, 10, third);
+    assert_eq!(screen.sent(), []);
+    click_at(&mut screen, &mut view, 10, third);
+    assert_eq!(screen.sent(), [Command::Cancel(agents[2].id().unwrap())]);
+}
+
+#[test]
+fn a_scrolled_pane_names_a_key_only_if_the_key_scrolls_it() {
+    let (mut screen, mut view) = numbered();
+    let agent = screen.model.agents.iter().next().unwrap().path.clone();
+    picture_by(&mut view, &mut screen, 120, 40);
+    let (kind, modifiers) = (MouseEventKind::ScrollUp, KeyModifiers::NONE);
+    let hit = view.hit_test(&screen.model, Position { x: 90, y: 8 }, true);
+    let event = MouseEvent { kind, column: 90, row: 8, modifiers };
+    let at = screen.at;
+    screen.send(Msg::Mouse { event, hit, at });
+    screen.says(&agent, "- one more\n");
+    let shown = picture_by(&mut view, &mut screen, 120, 40);
+    assert!(shown.contains("↓ 1 new") && !shown.contains("End"), "{shown}");
+    screen.key(KeyCode::Tab);
+    let shown = picture_by(&mut view, &mut screen, 120, 40);
+    assert!(shown.contains("↓ 1 new · End"), "{shown}");
 }

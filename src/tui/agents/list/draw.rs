@@ -16,6 +16,9 @@ use crate::tui::paint::{Painter, put_all};
 use crate::tui::popup::{self, DrawnList, PopupTitle, draw_rows};
 use crate::tui::text::{column_width, one_line, padded, wrap_text};
 
+/// Stands before the state of an agent whose worktree holds something to merge or discard.
+const LEFT_WORK: &str = "left work";
+
 /// Maximum width of the names of definitions, in cells.
 const MAX_NAME_WIDTH: usize = 24;
 
@@ -38,7 +41,9 @@ pub fn draw(
 ) -> DrawnList {
     let room = popup::room(area).0;
     let found = list.rows(model);
-    let (lines, selected) = all_lines(model, list, &found, room, painter);
+    let (lines, rows) = all_lines(model, list, &found, room, painter);
+    let chosen = list.selected.min(found.len().saturating_sub(1));
+    let selected = rows.iter().position(|row| *row == Some(chosen)).unwrap_or(usize::MAX);
     let about = |row: &ListRow| {
         let mut about = wrap_text(&about_words(model, row), room.max(1), painter.theme.dim);
         about.truncate(ABOUT_LINES);
@@ -61,8 +66,9 @@ pub fn draw(
             put_all(buffer, below, &about(&chosen));
         }
     }
-    let lines = draw_rows(lines, selected, inner, painter, buffer);
-    DrawnList { cursor, lines }
+    let visible = draw_rows(lines, selected, inner, painter, buffer);
+    let rows = visible.rows(|line| rows.get(line).copied().flatten());
+    DrawnList { cursor, lines: visible.room, rows }
 }
 
 /// Facts about a row besides its line.
@@ -89,15 +95,14 @@ fn about_words(model: &TuiModel, row: &ListRow) -> String {
     }
 }
 
-/// The rows with their headings, and the index of the selected line.
+/// The rows with their headings, and for each line the row that it is.
 fn all_lines(
     model: &TuiModel,
     list: &AgentList,
     found: &[ListRow],
     room: u16,
     painter: Painter<'_>,
-) -> (Vec<Line<'static>>, usize) {
-    let chosen = list.selected.min(found.len().saturating_sub(1));
+) -> (Vec<Line<'static>>, Vec<Option<usize>>) {
     let agents: Vec<&AgentState> = found.iter().filter_map(|row| row.agent(model)).collect();
     // Each stands below the one that started it, but not in another section or in the order of a filter.
     let together = |one: &&AgentState, other: &&AgentState| {
@@ -112,16 +117,15 @@ fn all_lines(
         .flat_map(|group| (0..group.agents.len()).map(|at| agent_line(*group, at, &columns)));
     let definitions = found.iter().filter(|row| matches!(row, ListRow::Definition(_)));
     let names = column_width(definitions.map(|row| row.name(model)), MAX_NAME_WIDTH);
-    let (mut lines, mut selected, mut section) = (Vec::new(), usize::MAX, None);
+    let (mut lines, mut rows, mut section) = (Vec::new(), Vec::new(), None);
     for (at, row) in found.iter().enumerate() {
         let of = row.section(model);
         if section != Some(of) {
             lines.push(Line::styled(of.title(), painter.theme.dim));
+            rows.push(None);
             section = Some(of);
         }
-        if at == chosen {
-            selected = lines.len();
-        }
+        rows.push(Some(at));
         lines.push(match row {
             ListRow::Agent(_) => agent_lines.next().unwrap_or_default(),
             _ => line(model, row, names, room, painter),
@@ -132,7 +136,7 @@ fn all_lines(
     } else if found.is_empty() {
         lines.push(Line::styled("no match", painter.theme.dim));
     }
-    (lines, selected)
+    (lines, rows)
 }
 
 fn agent_line(group: AgentGroup<'_>, at: usize, columns: &AgentColumns) -> Line<'static> {
@@ -140,6 +144,9 @@ fn agent_line(group: AgentGroup<'_>, at: usize, columns: &AgentColumns) -> Line<
     let mut state = labels::agent_status(group.model, agent);
     if agent.alive() && agent.in_background {
         state.push_words(" · in the background");
+    }
+    if agent.has_work() {
+        state.mark(LEFT_WORK);
     }
     columns.line(group, agent, &state, edge(group, at), Emphasis::Normal)
 }

@@ -53,6 +53,10 @@ pub fn press(
         (Some('r'), _) if !can_resume(model, chosen.as_ref()) => {
             change(model, |list| list.pending = Some('r'));
         }
+        (Some('d'), _) if lacks_work(model, chosen.as_ref()) => {
+            change(model, |list| list.pending = Some('d'));
+            model.reply("it has left no work");
+        }
         (Some(letter), _) => {
             let acted = act(model, letter, chosen, effects);
             if !acted {
@@ -87,6 +91,10 @@ fn start_filter(model: &mut TuiModel, before: Option<char>, letter: char) {
 
 fn can_resume(model: &TuiModel, row: Option<&ListRow>) -> bool {
     row.and_then(|row| row.agent(model)).is_some_and(AgentState::resumable)
+}
+
+fn lacks_work(model: &TuiModel, row: Option<&ListRow>) -> bool {
+    row.and_then(|row| row.agent(model)).is_some_and(|agent| !agent.has_work())
 }
 
 fn cancel_all(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {

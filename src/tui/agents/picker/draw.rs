@@ -61,8 +61,9 @@ pub fn draw(
         columns.line(group, agent, &state, edge(group, at), emphasis)
     };
     let lines = agents.iter().enumerate().map(line).collect();
-    let lines = draw_rows(lines, which.selected, inner, painter, buffer);
-    DrawnList { cursor: None, lines }
+    let visible = draw_rows(lines, which.selected, inner, painter, buffer);
+    let rows = visible.rows(|line| (line < which.rows.len()).then_some(line));
+    DrawnList { cursor: None, lines: visible.room, rows }
 }
 
 impl AgentPicker {
