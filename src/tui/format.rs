@@ -1,5 +1,7 @@
 //! Formats numbers for the screen: times, tokens, money, positions in a queue.
 
+use std::borrow::Cow;
+
 use crate::protocol::{Cost, limit_in_usd};
 pub use crate::protocol::{clock, count, money};
 
@@ -37,6 +39,17 @@ pub fn join_figures(figures: &[String], between: &str) -> String {
     let known: Vec<&str> =
         figures.iter().map(String::as_str).filter(|text| !text.is_empty()).collect();
     known.join(between)
+}
+
+/// The name of a tool in transcripts: that of an MCP server as `server: tool`.
+pub fn tool_label(name: &str) -> Cow<'_, str> {
+    let parts = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    match parts {
+        Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
+            format!("{server}: {tool}").into()
+        }
+        _ => name.into(),
+    }
 }
 
 /// Formats an ordinal: `1st`, `2nd`, `11th`.

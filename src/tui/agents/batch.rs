@@ -167,7 +167,7 @@ fn short_head(group: AgentGroup<'_>) -> Line<'static> {
     ])
 }
 
-/// `Tab opens them · /agents resumes what ended early · /agents shows their work`.
+/// `Tab opens them · /agents resumes what ended early and shows their work`.
 fn hint(group: AgentGroup<'_>) -> Option<Line<'static>> {
     let opens = if group.agents.len() == 1 { "opens it" } else { "opens them" };
     let opens = group.model.keymap.hint(KeyContext::Prompt, Action::Next, opens);
@@ -179,10 +179,12 @@ fn hint(group: AgentGroup<'_>) -> Option<Line<'static>> {
         matches!(end, Glyph::Failed | Glyph::Partial) && group.model.can_resume(agent)
     };
     let resumes = group.agents.iter().any(|agent| failed(agent));
-    let resumes = resumes.then(|| "/agents resumes what ended early".to_owned());
+    let resumes = resumes.then(|| "resumes what ended early".to_owned());
     let whose = if group.agents.len() == 1 { "its" } else { "their" };
-    let works = agents_with_work(group).then(|| format!("/agents shows {whose} work"));
-    let words: Vec<String> = opens.into_iter().chain(resumes).chain(works).collect();
+    let works = agents_with_work(group).then(|| format!("shows {whose} work"));
+    let list: Vec<String> = resumes.into_iter().chain(works).collect();
+    let list = (!list.is_empty()).then(|| format!("/agents {}", list.join(" and ")));
+    let words: Vec<String> = opens.into_iter().chain(list).collect();
     let words = format!("  {}", words.join(" · "));
     (!words.trim().is_empty()).then(|| Line::styled(words, group.painter.theme.dim))
 }
@@ -216,9 +218,14 @@ fn head(group: AgentGroup<'_>, open: bool, room: usize) -> Line<'static> {
     } else if !alive {
         let mut figures: Vec<String> = total_time(agents).map(clock).into_iter().collect();
         let (used, cost) = group.usage();
-        figures.extend([tokens(used), money(cost)]);
-        let figures = format!(" · {}", join_figures(&figures, " · "));
-        left.push(Span::styled(figures, theme.dim));
+        // Those of agents that work elsewhere are not known here.
+        if used > 0 {
+            figures.extend([tokens(used), money(cost)]);
+        }
+        let figures = join_figures(&figures, " · ");
+        if !figures.is_empty() {
+            left.push(Span::styled(format!(" · {figures}"), theme.dim));
+        }
         let hint = model.keymap.hint(KeyContext::Prompt, Action::Next, "opens them");
         let folded = !agents.iter().any(|agent| agent.in_panel);
         right.extend(hint.filter(|_| folded).map(|words| Span::styled(words, theme.dim)));

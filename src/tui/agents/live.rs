@@ -10,7 +10,7 @@ use crate::protocol::{NoticeLevel, RunEnd, ToolUseId};
 use crate::tui::agents::result::result_line;
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis, state_style};
 use crate::tui::agents::{AgentState, RunPhase};
-use crate::tui::format::clock;
+use crate::tui::format::{clock, tool_label};
 use crate::tui::labels;
 use crate::tui::labels::StatusLabel;
 use crate::tui::model::TuiModel;
@@ -189,7 +189,7 @@ fn step_line(
     let theme = painter.theme;
     let left = vec![
         Span::styled(format!("{} ", painter.sign(glyph)), painter.style(glyph)),
-        Span::styled(one_line(verb), theme.text.add_modifier(Modifier::BOLD)),
+        Span::styled(one_line(&tool_label(verb)), theme.text.add_modifier(Modifier::BOLD)),
         Span::styled(format!(" {}", one_line(subject)), theme.text),
     ];
     right.content = truncate(&right.content, room / 2).into_owned().into();

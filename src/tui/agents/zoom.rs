@@ -50,7 +50,8 @@ pub fn header(
         left.push(Span::styled(format!(" · {}", one_line(&agent.info.model)), theme.dim));
     }
     let mut beside = model.agents.visible();
-    beside.retain(|other| other.path != agent.path);
+    // Those below it have rows in its transcript.
+    beside.retain(|other| !other.path.is_within(&agent.path));
     let group = AgentGroup { model, agents: &beside, painter };
     let others = others(group, room);
     let mut right = figures(group, agent, true);

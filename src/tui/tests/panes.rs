@@ -396,3 +396,16 @@ fn the_end_that_differs_is_among_those_that_are_shown() {
     let output = picture(&mut screen, 120, 40);
     assert!(output.contains("▌  3 look"), "{output}");
 }
+
+#[test]
+fn the_head_of_an_agent_leaves_out_those_below_it() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let plan = screen.agent(&root(), "plan-1", "split the work");
+    screen.agent(&plan, "explore-1", "map the routes");
+    screen.agent(&root(), "explore-2", "read the docs");
+    screen.write("/agents").enter().enter();
+    let shown = picture(&mut screen, 120, 40);
+    let others = shown.lines().find(|line| line.contains("others")).unwrap_or_default();
+    assert!(others.contains("read the docs") && !others.contains("map the routes"), "{shown}");
+}

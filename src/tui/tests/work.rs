@@ -204,3 +204,29 @@ fn the_last_line_counts_the_files_in_worktrees_apart() {
     assert!(line.contains(" · worktrees: 1 file +2 −1"), "{shown}");
     assert!(!line.contains(" · 1 file"), "{shown}");
 }
+
+#[test]
+fn the_list_marks_the_agents_that_have_left_work() {
+    let (mut screen, path) = ended();
+    let shown = picture(&mut screen, 100, 24);
+    assert!(shown.contains("✓ left work · done"), "{shown}");
+    screen.model.agents.get_mut(&path).unwrap().worktree = None;
+    let shown = picture(&mut screen, 100, 24);
+    assert!(shown.contains("✓ done"), "{shown}");
+}
+
+#[test]
+fn the_end_of_a_turn_names_the_list_once() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let agents = [("tidy-1", "one"), ("tidy-2", "two")]
+        .map(|(name, task)| screen.agent(&AgentPath::root(), name, task));
+    screen.event(&agents[0], EventKind::WorktreeEntered(worktree()));
+    screen.event(&agents[0], finish(RunEnd::Completed, "done"));
+    screen.event(&agents[1], finish(RunEnd::MaxTurns { limit: 20 }, "half"));
+    screen.says(&AgentPath::root(), "That is all.");
+    screen.main(finish(RunEnd::Completed, "That is all."));
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("/agents resumes what ended early and shows their work"), "{shown}");
+    assert_eq!(shown.matches("/agents").count(), 1, "{shown}");
+}

@@ -53,6 +53,8 @@ pub struct TranscriptState {
     request: ItemId,
     /// Whether the request has void text, which the next answer replaces.
     has_void: bool,
+    /// The void text that an answer has begun to replace.
+    replaced: Vec<(ItemId, ItemKind)>,
     /// Calls without a result, with their items.
     open_calls: Vec<(ToolUseId, ItemId)>,
     /// The item with the to-do list of the turn, which later lists update.
@@ -225,6 +227,13 @@ impl TranscriptState {
         self.announced.clear();
         self.request = self.ids().end;
         self.has_void = false;
+        self.replaced.clear();
+    }
+
+    /// Ends a request whose answer is whole.
+    pub fn request_finished(&mut self, at: Duration) {
+        self.finish_growing_at(at);
+        self.replaced.clear();
     }
 
     /// Makes the text of the running request void, because it is retried. The user may be reading it,
@@ -248,9 +257,27 @@ impl TranscriptState {
         self.has_void = false;
         for id in self.request.max(self.first)..self.ids().end {
             if let Some(item) = self.item(id).filter(|item| item.is_void) {
-                item.kind = ItemKind::Hidden;
+                let kind = std::mem::replace(&mut item.kind, ItemKind::Hidden);
+                self.replaced.push((id, kind));
                 self.mark_changed(id);
             }
+        }
+    }
+
+    /// Ends a request that was stopped. If its answer had replaced more text than there is of it, the user
+    /// was reading that, so it is there again.
+    pub fn request_stopped(&mut self) {
+        self.finish_growing();
+        self.close_calls();
+        let replaced = std::mem::take(&mut self.replaced);
+        let lost: usize = replaced.iter().map(|(_, kind)| kind.len()).sum();
+        let of_request = self.request.max(self.first)..self.ids().end;
+        let shown: usize = of_request.filter_map(|id| Some(self.get(id)?.kind.len())).sum();
+        if lost <= shown {
+            return;
+        }
+        for (id, kind) in replaced {
+            self.change(id, |item| item.kind = kind);
         }
     }
 

@@ -6,7 +6,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{ASK_USER_TOOL, EXIT_PLAN_TOOL, Todo, TodoStatus, ToolDetails};
-use crate::tui::format::{clock, count};
+use crate::tui::format::{clock, count, tool_label};
 use crate::tui::labels::with_detail;
 use crate::tui::paint::{cut_spans, cut_with_more};
 use crate::tui::text::{
@@ -26,6 +26,9 @@ pub(super) const DIFF_LINES: usize = 20;
 /// Lines of a call's folded output: if it went well, and if it failed or still runs.
 const OUTPUT_LINES: usize = 3;
 const FAILED_LINES: usize = 8;
+
+/// Lines of a denial's reason below the call.
+const DENIAL_LINES: usize = 2;
 
 /// The result of a cancelled call.
 pub(super) const CANCELLED: &str = "cancelled";
@@ -115,7 +118,7 @@ pub(super) fn one_line_call(
     let whole = usize::from(style.width);
     let room = whole.saturating_sub(if more { 2 } else { 0 });
     let result = width(&call_result(call, style.theme).0);
-    let taken = MARK_CELLS + width(&call.name) + 4 + result;
+    let taken = MARK_CELLS + width(&tool_label(&call.name)) + 4 + result;
     let mut spans = vec![mark];
     spans.extend(call_spans(call, room.saturating_sub(taken).max(room / 4), style.theme));
     match more {
@@ -133,7 +136,7 @@ fn call_lines(
     style: &ItemStyle<'_>,
 ) -> Vec<Line<'static>> {
     let prose = usize::from(style.prose);
-    let name = width(&call.name) + 1;
+    let name = width(&tool_label(&call.name)) + 1;
     let result = width(&call_result(call, style.theme).0);
     let both = (2 * prose).saturating_sub(name + result + WRAP_LOSS).max(prose / 2);
     // A long word of the subject may leave much of the first line blank. A short result stays on it.
@@ -174,7 +177,10 @@ fn group_lines(
             at += same;
             pieces.push((vec![verb(&call.name), Span::raw(format!(" {number}"))], at));
         } else {
-            let taken = MARK_CELLS + width(&call.name) + 4 + width(&call_result(call, theme).0);
+            let taken = MARK_CELLS
+                + width(&tool_label(&call.name))
+                + 4
+                + width(&call_result(call, theme).0);
             at += 1;
             pieces.push((call_spans(call, prose.saturating_sub(taken).max(prose / 4), theme), at));
         }
@@ -198,11 +204,11 @@ fn group_lines(
 
 /// The name of a tool, as the verb of its line.
 fn verb(tool: &str) -> Span<'static> {
-    let name = if tool == TODO_TOOL { "To-do" } else { tool };
-    Span::styled(one_line(name), Style::new().add_modifier(Modifier::BOLD))
+    let name = if tool == TODO_TOOL { "To-do".into() } else { tool_label(tool) };
+    Span::styled(one_line(&name), Style::new().add_modifier(Modifier::BOLD))
 }
 
-/// `● Bash curl … | sh   denied by you` on one line; the command is truncated first.
+/// `● Bash curl … | sh   denied by you` on one line. A reason that is too long for it stands below.
 fn denied(
     call: &ToolCallItem,
     words: &str,
@@ -211,20 +217,34 @@ fn denied(
 ) -> Vec<Line<'static>> {
     let theme = style.theme;
     let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.bad);
-    let (mut command, mut words) = (one_line(&call.summary), one_line(words));
+    let (mut command, words) = (one_line(&call.summary), one_line(words));
+    let room = usize::from(style.width).saturating_sub(width(&tool_label(&call.name)) + 6);
+    let is_long = width(&words) > room.saturating_sub(width(&command).min(room / 2));
     if !open {
-        let room = usize::from(style.width).saturating_sub(width(&call.name) + 6);
-        words = truncate(&words, room.saturating_sub(width(&command).min(room / 2))).into_owned();
-        command = truncate(&command, room.saturating_sub(width(&words))).into_owned();
+        let cells = if is_long { 0 } else { width(&words) };
+        command = truncate(&command, room.saturating_sub(cells)).into_owned();
     }
     let mut spans = vec![verb(&call.name)];
     if !command.is_empty() {
         spans.push(Span::raw(format!(" {command}")));
     }
-    spans.push(Span::styled(format!("   {words}"), theme.bad));
+    if !is_long {
+        spans.push(Span::styled(format!("   {words}"), theme.bad));
+    }
     let mut lines = wrap_hanging(&Line::from(spans), style.width, &mark.into(), &Line::from("  "));
     if !open {
         lines.truncate(1);
+    }
+    if is_long {
+        let first = Span::styled(format!("  {} ", theme.glyphs.last_branch), theme.dim);
+        let words = Line::styled(words, theme.bad);
+        let mut below = wrap_hanging(&words, style.width, &first.into(), &Line::from("    "));
+        let hidden = below.len().saturating_sub(DENIAL_LINES);
+        if !open && hidden > 0 {
+            below.truncate(DENIAL_LINES);
+            below.extend(indent(vec![style.rest_line(hidden)]));
+        }
+        lines.extend(below);
     }
     lines
 }

@@ -24,6 +24,7 @@ pub fn transcribe(transcript: &mut TranscriptState, kind: EventKind, now: Durati
             _ => {}
         },
         EventKind::Retrying { .. } => transcript.void_request(),
+        EventKind::TurnFinished { whole: true, .. } => transcript.request_finished(now),
         EventKind::TurnFinished { .. } => transcript.finish_growing_at(now),
         EventKind::ToolStarted { id, name, summary } => transcript.call_started(id, name, summary),
         EventKind::ToolProgress { id, text } => transcript.call_progress(&id, &text),
