@@ -78,6 +78,14 @@ fn common_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) -> Opti
     match kind {
         EventKind::PermissionAsked(asked) => question::add_question(model, *asked),
         EventKind::QuestionClosed { id, allowed } => question::closed(model, id, allowed),
+        EventKind::PermissionDenied { id, tool, mut input, denial } => {
+            // The user may have changed it before.
+            let refused = model.questions.refused_plan.take_if(|(call, _)| *call == id);
+            if let Some((_, plan)) = refused {
+                input["plan"] = plan;
+            }
+            return Some(EventKind::PermissionDenied { id, tool, input, denial });
+        }
         EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
         EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
         EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
@@ -305,8 +313,7 @@ fn agent_finished(model: &mut TuiModel, path: &AgentPath, outcome: RunOutcome) {
         parent.run.cancelling || gone
     });
     let Some(agent) = model.agents.get_mut(path) else { return };
-    agent.transcript.finish_growing();
-    agent.transcript.close_calls();
+    agent.transcript.request_stopped();
     agent.outcome = Some(outcome);
     agent.stopped_with_main = with_main && !agent.in_background;
     agent.stopped_with_parent = with_parent;
@@ -345,8 +352,7 @@ fn main_text_arrived(model: &mut TuiModel, text: &str) {
 }
 
 fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<ScreenEffect>) {
-    model.main.finish_growing();
-    model.main.close_calls();
+    model.main.request_stopped();
     question::withdraw(model, &AgentPath::root());
     agents::fold(model);
     let took = model.run.elapsed(model.now).unwrap_or_default();

@@ -10,7 +10,7 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use crate::protocol::{AgentPath, Question, QuestionId};
-use crate::tui::layout::ScreenLayout;
+use crate::tui::layout::{self, ScreenLayout};
 use crate::tui::model::TuiModel;
 use crate::tui::paint::{BorderText, Painter, clear, frame_with, put, scrollbar, spans_width};
 use crate::tui::question::answers::{AnswerBlock, AnswerLayout};
@@ -126,8 +126,11 @@ pub fn draw_content(
     let first = scroll.min(lines.len() - rows);
     let seen = call_lines(call, first, rows);
     let title = title(model, question, wrapped.changes, seen, area.width, painter);
-    let back = Span::styled(BACK_TO_ANSWERS, painter.theme.dim);
-    let foot = BorderText { left: vec![], right: vec![back] };
+    let (screen_width, screen_height) = model.size;
+    // Otherwise the hint line says it.
+    let tiny = layout::is_tiny(screen_width, screen_height);
+    let back = tiny.then(|| Span::styled(BACK_TO_ANSWERS, painter.theme.dim));
+    let foot = BorderText { left: vec![], right: back.into_iter().collect() };
     let inner = frame_with(buffer, area, painter.theme, style, title, foot);
     let height = usize::from(inner.height).min(lines.len());
     let top = scroll.min(lines.len() - height);
@@ -169,7 +172,7 @@ fn draw_box(
     let theme = painter.theme;
     let asker = colour(model, &question.path, painter);
     let style = if open.keyboard { asker } else { theme.dim };
-    let foot = hint::footer(model, &drawn, lower.names_esc);
+    let foot = hint::footer(model, &drawn, lower.names_esc, area.width);
     let live = !open.keyboard || drawn.clipped.is_empty() && !drawn.available.is_empty();
     let foot = Span::styled(foot, if live { theme.dim } else { theme.question });
     let foot = BorderText { left: Vec::new(), right: vec![foot] };

@@ -121,7 +121,10 @@ fn drop_unread(model: &mut TuiModel, key: KeyEvent, is_digit: bool) -> bool {
     }
     let now = model.now;
     if let Some(unread) = model.questions.open.as_mut().and_then(|open| open.unread.as_mut()) {
-        unread.extend(now);
+        match is_digit {
+            true => unread.extend_burst(now),
+            false => unread.extend(now),
+        }
     }
     // Behind another question, it was meant for that one.
     if let Some(digit) = plain_char(key).filter(|_| is_digit && !follows) {

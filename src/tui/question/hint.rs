@@ -3,6 +3,7 @@
 use crate::protocol::Question;
 use crate::tui::format::count;
 use crate::tui::keymap::{Action, KeyContext, Keymap, fixed_hint};
+use crate::tui::layout;
 use crate::tui::model::TuiModel;
 use crate::tui::question::form::AnswerForm;
 use crate::tui::question::{
@@ -87,8 +88,9 @@ pub fn hint(model: &TuiModel, frame: Option<&QuestionFrame>) -> Option<Vec<Strin
     Some(pieces.chain(uncovers).collect())
 }
 
-/// The hints in the question's lower border; `names_esc` if the answers have Esc among them.
-pub fn footer(model: &TuiModel, drawn: &QuestionFrame, names_esc: bool) -> String {
+/// The hints in the question's lower border, without the last ones if not all fit; `names_esc` if the answers
+/// have Esc among them.
+pub fn footer(model: &TuiModel, drawn: &QuestionFrame, names_esc: bool, room: u16) -> String {
     let Some((open, WaitingQuestion { question, .. })) = model.questions.current() else {
         return String::new();
     };
@@ -117,7 +119,11 @@ pub fn footer(model: &TuiModel, drawn: &QuestionFrame, names_esc: bool) -> Strin
                 0 => "⋮ the reason is below".to_owned(),
                 lines => format!("⋮ {} below", count(lines, "line")),
             };
-            [Some(below), Some(rest_hint(question, drawn.held, keymap)), None]
+            let (width, height) = model.size;
+            // Otherwise the hint line has the keys.
+            let keys = layout::is_tiny(width, height);
+            let keys = keys.then(|| rest_hint(question, drawn.held, keymap));
+            [Some(below), keys, None]
         }
         (QuestionStage::Choose, true) => {
             let no = fixed_hint("Esc no").filter(|_| !names_esc);
@@ -135,7 +141,17 @@ pub fn footer(model: &TuiModel, drawn: &QuestionFrame, names_esc: bool) -> Strin
             [hint(Action::Submit, "writes"), fixed_hint("Esc back"), None]
         }
     };
-    words.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    fitting(words.to_vec(), room)
+}
+
+/// Joins hints for a border, without the last ones if not all fit.
+fn fitting(mut pieces: Vec<Option<String>>, room: u16) -> String {
+    loop {
+        let words = pieces.iter().flatten().cloned().collect::<Vec<_>>().join(" · ");
+        if width(&words) + 6 <= usize::from(room) || pieces.pop().is_none() {
+            return words;
+        }
+    }
 }
 
 /// Hints for the hint line while a form has the keyboard.
@@ -192,12 +208,7 @@ pub fn form_footer(model: &TuiModel, form: &AnswerForm, keyboard: bool, room: u1
     if previews {
         pieces.insert(0, hint(Action::Reader, "previews"));
     }
-    loop {
-        let words = pieces.iter().flatten().cloned().collect::<Vec<_>>().join(" · ");
-        if width(&words) + 6 <= usize::from(room) || pieces.pop().is_none() {
-            return words;
-        }
-    }
+    fitting(pieces, room)
 }
 
 /// `End shows the answers`.

@@ -14,8 +14,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use ratatui::layout::{Position, Rect};
+use serde_json::Value;
 
-use crate::protocol::{Access, Answer, Question, QuestionId};
+use crate::protocol::{Access, Answer, Question, QuestionId, ToolUseId};
 use crate::tui::composer::TextBuffer;
 use crate::tui::question::form::AnswerForm;
 use crate::tui::transcript::Extent;
@@ -30,6 +31,10 @@ const UNREAD_TIME: Duration = Duration::from_millis(500);
 /// How long it takes no answer at most: a key that was held back starts the time anew, since the next one
 /// may be another of the same burst.
 const MAX_UNREAD_TIME: Duration = Duration::from_secs(1);
+
+/// Digits that follow each other this fast are one burst, such as a held key. As long as it goes on, none of
+/// them is an answer: it began before anybody can have read the question.
+const BURST_GAP: Duration = Duration::from_millis(150);
 
 /// How long the next question waits after an answer that may settle it too.
 pub const RECEIPT_TIME: Duration = Duration::from_millis(400);
@@ -51,6 +56,8 @@ pub struct QuestionQueue {
     pub left: Option<LeftQuestion>,
     /// The last keys, if they were digits that came too early for the open question.
     pub held: Option<HeldDigits>,
+    /// The plan that the user has refused last, as it was shown then, with its call.
+    pub refused_plan: Option<(ToolUseId, Value)>,
     /// When to notify the user of new questions, if the window has no focus.
     pub notify_at: Option<Duration>,
 }
@@ -138,6 +145,12 @@ impl UnreadTime {
     /// Starts the time anew for a key that was held back, as far as it may last.
     pub fn extend(&mut self, now: Duration) {
         self.until = self.until.max(now + UNREAD_TIME).min(self.longest);
+    }
+
+    /// The same for a digit, which the next one of its burst follows.
+    pub fn extend_burst(&mut self, now: Duration) {
+        self.extend(now);
+        self.until = self.until.max(now + BURST_GAP);
     }
 }
 

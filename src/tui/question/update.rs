@@ -462,6 +462,10 @@ pub fn answer(model: &mut TuiModel, answer: Answer, effects: &mut Vec<ScreenEffe
         QuestionStage::Rule(rules) => Some(rules),
         _ => None,
     };
+    if is_plan(&waiting.question) && matches!(answer, Answer::No { .. }) {
+        let plan = waiting.question.input["plan"].clone();
+        model.questions.refused_plan = Some((waiting.question.tool_use_id.clone(), plan));
+    }
     let (kept, seen_at) = (answer.clone(), open.seen_width);
     model.questions.answered.push(AnsweredQuestion {
         waiting,

@@ -208,6 +208,21 @@ fn what_was_read_of_a_lost_answer_stays_until_the_next_one_comes() {
 }
 
 #[test]
+fn what_was_read_of_a_lost_answer_is_there_again_if_the_next_one_is_stopped_at_once() {
+    let mut screen = ends();
+    screen.says(&root(), "This");
+    assert!(!picture(&mut screen, 110, 40).contains("was cut off"));
+    screen.main(finish(RunEnd::Cancelled { before_start: false }, "This"));
+    let output = picture(&mut screen, 110, 40);
+    assert!(output.contains("This answer was cut off"), "{output}");
+    // Not if the next one has as much.
+    let mut screen = ends();
+    screen.says(&root(), &"The whole answer, which is long. ".repeat(4));
+    screen.main(finish(RunEnd::Cancelled { before_start: false }, ""));
+    assert!(!picture(&mut screen, 110, 40).contains("was cut off"));
+}
+
+#[test]
 fn a_list_that_is_in_view_is_updated_in_its_place_and_another_follows_the_work() {
     let mut screen = work();
     let lists = |screen: &mut TestScreen| {

@@ -126,7 +126,8 @@ fn a_key_on_its_way_when_a_question_opens_does_what_it_would_have_done_before() 
     assert!(open.is_some_and(|open| open.keyboard), "it was not put off");
     screen.wait(300).write("1");
     assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
-    screen.wait(1).draw().write("1");
+    // Later than another one of the same burst.
+    screen.wait(151).draw().write("1");
     assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
 }
 
@@ -164,7 +165,7 @@ fn the_next_question_is_new_as_well_and_one_that_the_user_asks_for_is_not() {
     assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
     screen.wait(400).draw().write("1").wait(499).write("1");
     assert_eq!(screen.sent(), []);
-    screen.wait(101).draw().write("1");
+    screen.wait(151).draw().write("1");
     assert_eq!(screen.sent(), [answer(2, Answer::Once)]);
     let (mut screen, _) = unread();
     screen.asks(&AgentPath::root(), 2, "main", "ls").wait(500).draw().key(KeyCode::Tab).draw();
@@ -203,7 +204,7 @@ fn tab_before_a_question_can_have_been_read_gives_the_draft_to_nobody() {
 
 #[test]
 fn a_user_who_presses_quickly_answers_after_a_second() {
-    for pause in [100, 200, 350, 450] {
+    for pause in [160, 200, 350, 450] {
         // The last one quits.
         for (code, modifiers) in &answering_keys()[..5] {
             let mut screen = TestScreen::new();
@@ -274,5 +275,20 @@ fn a_digit_that_begins_a_sentence_as_a_question_opens_is_in_the_draft() {
         between.map(|key| screen.key(key));
         screen.draw().write("please");
         assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "please"));
+    }
+}
+
+#[test]
+fn a_held_digit_and_a_fast_burst_of_digits_never_answer() {
+    for (pause, number) in [(30, 100), (130, 12), (130, 40)] {
+        let (mut screen, _) = unread();
+        for digit in "314252".chars().cycle().take(number) {
+            screen.wait(pause).draw().key(KeyCode::Char(digit));
+        }
+        assert_eq!(screen.sent(), [], "{number} digits every {pause} ms");
+        assert!(screen.model.questions.open.is_some());
+        // Once the burst is over, a digit is an answer.
+        screen.wait(600).draw().write("1");
+        assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
     }
 }

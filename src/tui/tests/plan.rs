@@ -233,3 +233,24 @@ fn a_plan_that_the_editor_could_not_change_is_called_so() {
     screen.send(Msg::Host { reply, at });
     assert_eq!(screen.notice(), "vi ended with exit status: 1 · the plan is unchanged");
 }
+
+#[test]
+fn a_plan_that_was_changed_and_then_refused_is_kept_as_it_was_refused() {
+    let mut screen = planned("1. Change ten files");
+    let at = screen.at;
+    screen.write("3");
+    let reply = HostRequest::Edit(Ok("1. Change eleven files".to_owned()));
+    screen.send(Msg::Host { reply, at }).draw().esc();
+    assert!(matches!(screen.sent()[..], [.., Command::Answer { .. }]));
+    let call = ToolUseId::new("ask-1");
+    let denial = Denial::by_user(None);
+    screen.main(EventKind::QuestionClosed { id: QuestionId(1), allowed: Some(false) });
+    screen.main(EventKind::PermissionDenied {
+        id: call,
+        tool: "ExitPlanMode".to_owned(),
+        input: json!({ "plan": "1. Change ten files" }),
+        denial,
+    });
+    let shown = picture(&mut screen, 80, 40);
+    assert!(shown.contains("eleven files") && !shown.contains("ten files"), "{shown}");
+}

@@ -489,3 +489,38 @@ fn a_page_over_a_question_closes_to_its_answers() {
     screen.esc();
     assert!(!screen.model.questions.open.as_ref().unwrap().keyboard, "a draft keeps the keys");
 }
+
+#[test]
+fn a_reason_that_is_too_long_for_the_line_of_its_call_stands_below_it() {
+    let mut screen = TestScreen::new();
+    let reason = "denied by a hook: use the tests in the folder of the shop instead of this one";
+    screen.prompt("go").main(EventKind::PermissionDenied {
+        id: ToolUseId::new("t1"),
+        tool: "mcp__good__echo".to_owned(),
+        input: serde_json::json!({ "command": "hi" }),
+        denial: Denial::new(reason.to_owned()),
+    });
+    let shown = picture(&mut screen, 60, 20);
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains(&format!("● good: echo hi └ {reason}")), "{shown}");
+    let shown = picture(&mut screen, 160, 20);
+    assert!(shown.contains(&format!("hi   {reason}")), "{shown}");
+}
+
+#[test]
+fn the_border_of_a_question_is_not_cut_and_says_nothing_twice() {
+    for (width, height) in [(60, 15), (80, 24), (120, 40)] {
+        let mut screen = TestScreen::new();
+        screen.prompt("go");
+        let line = "psql shop -c 'select 1' # and so on ".repeat(200);
+        screen.send(Msg::Resize { width, height }).asks(&root(), 1, "main", &line);
+        let shown = picture(&mut screen, width, height);
+        let words = "PgDn or End shows the rest";
+        assert_eq!(shown.matches(words).count(), 1, "{shown}");
+        let border = shown.lines().find(|line| line.starts_with('╰')).unwrap_or_default();
+        assert!(!border.contains('…'), "{shown}");
+        screen.ctrl('o');
+        let shown = picture(&mut screen, width, height);
+        assert_eq!(shown.matches("Esc back to the answers").count(), 1, "{shown}");
+    }
+}
