@@ -163,9 +163,11 @@ pub fn job_event(
 ) -> Option<EventKind> {
     match kind {
         EventKind::BackgroundShellOutput { id, text, total } => {
-            let Some(job) = model.jobs.get_mut(&id.to_string()) else { return None };
-            job.output = JobOutput { text, total };
-            let alive = job.alive();
+            let job = model.jobs.get_mut(&id.to_string());
+            let alive = job.is_some_and(|job| {
+                job.output = JobOutput { text, total };
+                job.alive()
+            });
             if alive && job_page::is_open(model, &id.to_string()) {
                 effects.push(ScreenEffect::Send(Command::ReadShell { id, seen: total }));
             }
