@@ -133,8 +133,6 @@ impl Metrics {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     pub text: String,
-    /// The effect of the next Ctrl+C, shown after the text while it is armed.
-    pub quits: Option<String>,
     pub until: Duration,
     pub cause: NoticeCause,
 }
@@ -403,21 +401,14 @@ impl TuiModel {
     /// Shows a notice on the hint line until it expires or its cause no longer holds.
     pub fn say_while(&mut self, cause: NoticeCause, text: impl Into<String>) {
         let until = self.now + NOTICE_TIME;
-        self.notice = Some(Notice { text: text.into(), quits: None, until, cause });
+        self.notice = Some(Notice { text: text.into(), until, cause });
         self.draw = DrawUrgency::Now;
     }
 
-    /// Takes back that the next press of Ctrl+C or Ctrl+D quits, and what the notice says about it.
+    /// Takes back that the next press of Ctrl+C or Ctrl+D quits. The notice that says so is over then.
     pub fn disarm_quit(&mut self) {
         self.keys.quit_by_interrupt = None;
         self.keys.quit_by_eof = None;
-        if let Some(notice) = &mut self.notice
-            && let Some(quits) = notice.quits.take()
-        {
-            let kept = notice.text.len().saturating_sub(quits.len());
-            notice.text.truncate(kept);
-            self.draw = DrawUrgency::Now;
-        }
     }
 
     /// Forgets a letter that acts when pressed twice, unless the notice still says so.

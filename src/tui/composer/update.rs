@@ -206,7 +206,7 @@ fn end_of_input(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let again = model.keymap.hint(KeyContext::Prompt, Action::DeleteOrQuit, &words);
     let cause = NoticeCause::Quit;
     let text = with_detail(&who, again);
-    model.notice = Some(Notice { text, quits: None, until, cause });
+    model.notice = Some(Notice { text, until, cause });
 }
 
 /// Enter: sends or runs the draft.

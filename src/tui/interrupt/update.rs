@@ -60,18 +60,7 @@ pub fn handle_interrupt(model: &mut TuiModel, key: InterruptKey, effects: &mut V
         InterruptAction::Deny => DENIED_MUTE_TIME,
         _ => KEY_MUTE_TIME,
     };
-    // With agents in the background, the next Ctrl+C cancels those first.
-    let nothing_else = model.agents.background().next().is_none();
-    let arms = step == InterruptAction::Stop && key == InterruptKey::Interrupt && nothing_else;
     perform(model, step, effects);
-    if arms {
-        arm_quit(model);
-        let again = format!(" · {}", quit_words(model));
-        if let Some(notice) = &mut model.notice {
-            notice.text.push_str(&again);
-            notice.quits = Some(again);
-        }
-    }
     if mutes {
         model.keys.muted = Some((key, now + mute_time));
     }
@@ -118,11 +107,10 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
         }
         InterruptAction::Stop => stop::stop(model, effects),
         InterruptAction::ArmQuit => {
-            arm_quit(model);
             let until = model.now + QUIT_CONFIRM_TIME;
+            model.keys.quit_by_interrupt = Some(until);
             let text = quit_words(model);
-            let cause = NoticeCause::Quit;
-            model.notice = Some(Notice { text, quits: None, until, cause });
+            model.notice = Some(Notice { text, until, cause: NoticeCause::Quit });
         }
         InterruptAction::Quit => stop::quit(model, effects),
         InterruptAction::LeaveNow => effects.push(ScreenEffect::Quit),
@@ -139,10 +127,6 @@ fn quit_words(model: &TuiModel) -> String {
         (Some(_), more) => count(more + 1, "background command"),
     };
     format!("Ctrl+C again quits and ends {ended}")
-}
-
-fn arm_quit(model: &mut TuiModel) {
-    model.keys.quit_by_interrupt = Some(model.now + QUIT_CONFIRM_TIME);
 }
 
 /// Kills the user's command. What waits for it comes back to the prompt, as where a turn is stopped.
