@@ -25,6 +25,8 @@ pub struct Picker {
     pub rows: PickerRows,
     /// The label of the row that is in force now.
     pub current: String,
+    /// The provider of the current model, if this is a list of models.
+    pub provider: Option<String>,
     /// Read-only lines below the rows.
     pub notes: Vec<String>,
     /// Whether Enter was pressed on a row that needs it twice.
@@ -69,6 +71,7 @@ impl Picker {
             selected: 0,
             rows,
             current: String::new(),
+            provider: None,
             notes: Vec::new(),
             confirms: false,
         }

@@ -23,8 +23,8 @@ pub fn models(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if model.session.first_run.is_some() {
         effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
     }
-    let current = model.session.model.clone();
-    let picker = Picker { current, ..Picker::new("model", PickerRows::Loading) };
+    let (current, provider) = (model.session.model.clone(), model.session.provider.clone());
+    let picker = Picker { current, provider, ..Picker::new("model", PickerRows::Loading) };
     model.overlay = Some(Overlay::Picker(picker));
 }
 

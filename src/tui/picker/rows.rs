@@ -107,6 +107,18 @@ impl Picker {
         }
     }
 
+    /// Whether a row is the one that is in force now. Providers may have models of the same name.
+    pub fn is_current(&self, row: &PickerRow) -> bool {
+        let provider = match &row.choice {
+            PickerChoice::Model(model) => Some(&model.provider),
+            _ => None,
+        };
+        let is_same = |known: &String| provider.is_none_or(|provider| provider == known);
+        !self.current.is_empty()
+            && row.label == self.current
+            && self.provider.as_ref().is_none_or(is_same)
+    }
+
     /// The rows, whatever the filter.
     pub fn all(&self) -> Vec<PickerRow> {
         let mut rows: Vec<PickerRow> = match &self.rows {
@@ -159,7 +171,7 @@ impl Picker {
             }
         };
         for row in rows.iter_mut().filter(|row| row.section.is_none()) {
-            if !self.current.is_empty() && row.label == self.current {
+            if self.is_current(row) {
                 row.figures.push("in use".to_owned());
             }
         }

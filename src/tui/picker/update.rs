@@ -33,8 +33,8 @@ pub fn fill_models(model: &mut TuiModel, ModelList { choices, notes }: ModelList
     if let Some(Overlay::Picker(picker)) = &mut model.overlay
         && picker.rows == PickerRows::Loading
     {
-        let current = |row: &PickerRow| row.label == picker.current;
         picker.rows = rows;
+        let current = |row: &PickerRow| picker.is_current(row);
         picker.selected = picker.all().iter().position(current).unwrap_or(0);
         picker.notes = notes;
     }

@@ -118,6 +118,27 @@ fn first_run() -> TestScreen {
 }
 
 #[test]
+fn of_two_providers_with_the_same_model_only_one_is_in_use() {
+    for (provider, at) in [("openai", 0), ("resp", 1)] {
+        let mut screen = talked();
+        screen.model.session.model = "gpt-5.5".to_owned();
+        screen.model.session.provider = Some(provider.to_owned());
+        screen.write("/model").enter();
+        let choice = |provider: &str| ModelChoice {
+            provider: provider.to_owned(),
+            name: "gpt-5.5".to_owned(),
+            detail: provider.to_owned(),
+        };
+        let choices = vec![choice("openai"), choice("resp")];
+        reply(&mut screen, HostRequest::Models(ModelList { choices, notes: Vec::new() }));
+        let Some(Overlay::Picker(picker)) = &screen.model.overlay else { panic!() };
+        let in_use: Vec<_> = picker.all().iter().map(|row| !row.figures.is_empty()).collect();
+        assert_eq!(in_use, [at == 0, at == 1]);
+        assert_eq!(picker.selected, at);
+    }
+}
+
+#[test]
 fn a_list_of_models_marks_the_one_in_use_and_the_letters_of_the_filter() {
     let mut screen = talked();
     screen.write("/model").enter();
