@@ -7,7 +7,7 @@ use super::error::ProviderError;
 const FIRST_DELAY: Duration = Duration::from_millis(500);
 const MAX_DELAY: Duration = Duration::from_secs(8);
 /// If a server asks for a longer wait than this, the run fails now instead of hanging.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
+pub(super) const MAX_RETRY_AFTER: Duration = Duration::from_secs(600);
 
 /// How often, and after what wait, to retry a failed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,14 +5,16 @@ use std::error::Error;
 use std::io;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimeParser;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
 use serde_json::Value;
 
 use super::endpoint::Endpoint;
 use super::error::{ErrorKind, ProviderError, innermost};
+use super::retry::MAX_RETRY_AFTER;
 use crate::protocol::clip_chars;
 
 mod report;
@@ -28,6 +30,8 @@ const CLASS_LIMIT: usize = 40;
 /// How long the body of an error may take to arrive.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Advice where only time helps.
+const LATER: &str = "Try again later";
 const CHECK_HINT: &str = "Check the network, the proxy variables and base_url";
 
 impl ProviderError {
@@ -48,6 +52,7 @@ impl ProviderError {
         let status = self.status.map(|status| status.to_string());
         let code = status.as_deref().or(class.as_deref());
         let message = describe(self.kind, self.status, code, &self.message, endpoint);
+        let message = with_wait(message, self.retry_after, Timestamp::now());
         Self { message, class, ..self }
     }
 
@@ -162,6 +167,7 @@ fn rejection(answer: &ErrorResponse<'_>, endpoint: &Endpoint, now: Timestamp) ->
                 describe(kind, Some(status), Some(&code), &report.message, endpoint)
             }
         };
+        let message = with_wait(message, retry_after, now);
         ProviderError::new(kind, message)
     };
     ProviderError { status: Some(status), retry_after, should_retry, ..error }
@@ -220,10 +226,8 @@ fn describe(
             format!("{label}: payment required{code}"),
             "Check the plan, the credit and the spend limits of the account",
         ),
-        (ErrorKind::RateLimit, _) => {
-            (format!("{host}: rate limit reached{code}"), "Try again later")
-        }
-        (ErrorKind::Overloaded, _) => (format!("{host} is overloaded{code}"), "Try again later"),
+        (ErrorKind::RateLimit, _) => (format!("{host}: rate limit reached{code}"), LATER),
+        (ErrorKind::Overloaded, _) => (format!("{host} is overloaded{code}"), LATER),
         (ErrorKind::ContextFull, _) => (
             format!("The conversation is too long for the model at {host}{code}"),
             "Send less, start a new session (/clear), or use a model with a larger window",
@@ -238,7 +242,7 @@ fn describe(
         (ErrorKind::InvalidRequest | ErrorKind::BadRequest, _) => {
             (format!("{host} rejected the request{code}"), "Check the model's name and settings")
         }
-        (ErrorKind::Server, _) => (format!("{host} failed{code}"), "Try again later"),
+        (ErrorKind::Server, _) => (format!("{host} failed{code}"), LATER),
         (ErrorKind::Protocol, _) => {
             (format!("{host} sent an invalid answer"), "Check kind and base_url of the provider")
         }
@@ -247,12 +251,35 @@ fn describe(
         }
         (ErrorKind::Timeout, _) => {
             return format!(
-                "No data from {host} for {:?}: try again, or raise idle_timeout_s of the provider",
-                endpoint.idle_timeout
+                "No data from {host} for {} s: try again, or raise idle_timeout_s of the provider",
+                endpoint.idle_timeout.as_secs_f64()
             );
         }
     };
     format!("{what}{}. {advice}", quoted(&said))
+}
+
+/// Names the time instead of [`LATER`] if the server asks for a wait that is too long to retry.
+fn with_wait(message: String, wait: Option<Duration>, now: Timestamp) -> String {
+    let said = message.strip_suffix(LATER).zip(wait.filter(|wait| *wait > MAX_RETRY_AFTER));
+    let advice = |wait| wait_advice(wait, &now.to_zoned(TimeZone::system()));
+    match said.and_then(|(start, wait)| Some(format!("{start}{}", advice(wait)?))) {
+        Some(timed) => timed,
+        None => message,
+    }
+}
+
+/// `Try again in 1 h 30 min, at 16:20`. `None` for times beyond the calendar.
+fn wait_advice(wait: Duration, now: &Zoned) -> Option<String> {
+    let until = now.checked_add(wait).ok()?;
+    let minutes = wait.as_secs().div_ceil(60);
+    let length = match (minutes / 60, minutes % 60) {
+        (0, minutes) => format!("{minutes} min"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    };
+    let form = if until.date() == now.date() { "at %H:%M" } else { "on %b %-d at %H:%M" };
+    Some(format!("Try again in {length}, {}", until.strftime(form)))
 }
 
 /// Returns a server's own words as the end of a sentence.

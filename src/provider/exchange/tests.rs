@@ -212,7 +212,7 @@ async fn silence_before_the_answer_is_a_timeout() {
     let error = error_of(ProviderKind::Anthropic, silent).await;
     assert_eq!(error.kind, ErrorKind::Timeout);
     assert!(error.message.starts_with("No data from 127.0.0.1:"), "{error}");
-    assert!(error.message.contains(" for 400ms: "), "{error}");
+    assert!(error.message.contains(" for 0.4 s: "), "{error}");
 }
 
 #[tokio::test]

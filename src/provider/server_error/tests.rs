@@ -54,6 +54,22 @@ fn errors_name_the_host_the_status_and_what_to_do() {
 }
 
 #[test]
+fn a_long_wait_that_the_server_asks_for_is_named() {
+    let now = "2026-11-20T15:20:30+00:00[UTC]".parse().unwrap();
+    let advice = |seconds| wait_advice(Duration::from_secs(seconds), &now).unwrap();
+    assert_eq!(advice(3600), "Try again in 1 h, at 16:20");
+    assert_eq!(advice(20 * 60 + 1), "Try again in 21 min, at 15:40");
+    assert_eq!(advice(5400), "Try again in 1 h 30 min, at 16:50");
+    assert_eq!(advice(10 * 3600), "Try again in 10 h, on Nov 21 at 01:20");
+    let said = |wait| answer(429, &[("retry-after", wait)], &said("why.")).message;
+    let long = said("3600");
+    let start = "api.anthropic.com: rate limit reached (429): why. Try again in 1 h, ";
+    assert!(long.starts_with(start), "{long}");
+    assert!(said("600").ends_with("Try again later"), "the request is repeated by itself");
+    assert!(said("1e300").ends_with("Try again later"));
+}
+
+#[test]
 fn a_404_names_the_model_the_address_or_both_as_the_server_says() {
     let model = |said: &str| {
         format!(
