@@ -153,10 +153,10 @@ impl Agent {
             let reply = self.ask(run, last && !only).await?;
             // A summary that makes no room is not repeated; one that did may be followed by another.
             run.compacted &= self.is_nearly_full();
-            let stop_reason = reply.stop_reason.clone();
+            let (stop_reason, output) = (reply.stop_reason.clone(), reply.usage.output_tokens);
             let calls = self.accept(reply, run).await?;
             run.check_forced(&calls);
-            if let Some((end, why)) = self.cut_short(&stop_reason) {
+            if let Some((end, why)) = self.cut_short(&stop_reason, output) {
                 self.refuse(&calls, why).await?;
                 fruitless_turns += 1;
                 if calls.is_empty() || last || fruitless_turns == MAX_FRUITLESS_TURNS {
@@ -270,13 +270,15 @@ impl Agent {
         run.turns == 0 && !self.history.iter().any(|message| message.role == Role::Assistant)
     }
 
-    /// For an answer that was cut short: how the run ends, and the result for its calls.
-    fn cut_short(&self, stop_reason: &StopReason) -> Option<(RunEnd, &'static str)> {
+    /// For an answer of `output` tokens that was cut short: how the run ends, and the result for its
+    /// calls.
+    fn cut_short(&self, stop_reason: &StopReason, output: u64) -> Option<(RunEnd, &'static str)> {
         let smaller = "This call was not run: the answer was cut at the output limit. Repeat it in smaller pieces.";
         Some(match stop_reason {
             StopReason::Refusal => (RunEnd::Refused, ""),
             StopReason::MaxTokens => {
                 let limit = self.setup.model.get().max_tokens();
+                let limit = Some(limit).filter(|limit| output >= u64::from(*limit));
                 (RunEnd::MaxTokens { limit }, smaller)
             }
             StopReason::ModelContextWindowExceeded => {

@@ -192,8 +192,11 @@ pub(super) fn error_text(end: &RunEnd) -> Option<String> {
             format!("stopped at the limit of {turns}: the answer is partial")
         }
         RunEnd::Budget { what } => format!("stopped: {what} used up, the answer is partial"),
-        RunEnd::MaxTokens { limit } => {
+        RunEnd::MaxTokens { limit: Some(limit) } => {
             format!("stopped: {limit} output tokens used up, the answer is partial")
+        }
+        RunEnd::MaxTokens { limit: None } => {
+            "the server ended the answer early: it is partial".to_owned()
         }
         RunEnd::TimeLimit { limit } => {
             format!("stopped at the time limit of {}: the answer is partial", clock(*limit))

@@ -17,8 +17,12 @@ pub enum RunEnd {
     MaxTurns { limit: u32 },
     /// A budget was used up; the text is partial. `what` names it with its limit, such as `$0.50`.
     Budget { what: String },
-    /// The model's answer was cut off at its output limit, in tokens; the text is partial.
-    MaxTokens { limit: u32 },
+    /// The model's answer was cut off; the text is partial. `limit` is the output limit in tokens that
+    /// was requested, if the answer has reached it: a server may have a smaller one.
+    MaxTokens {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limit: Option<u32>,
+    },
     /// The time limit was reached; the text is partial.
     TimeLimit { limit: Duration },
     /// Stopped by the user, or by the end of its parent.
@@ -33,6 +37,9 @@ pub enum RunEnd {
     Empty,
 }
 
+/// How the user goes on after the budget of a session is spent.
+pub const RAISE_BUDGET: &str = "`caliban -c --max-budget-usd USD` goes on with a higher limit";
+
 impl RunEnd {
     /// Describes the end in a few words. Those who know more about a cancelled or failed run say
     /// more.
@@ -41,9 +48,10 @@ impl RunEnd {
             Self::Completed => "done".to_owned(),
             Self::MaxTurns { limit } => format!("turn limit {limit}, partial"),
             Self::Budget { what } => format!("budget {what} spent, partial"),
-            Self::MaxTokens { limit } => {
+            Self::MaxTokens { limit: Some(limit) } => {
                 format!("answer cut off at {} tokens", thousands(u64::from(*limit)))
             }
+            Self::MaxTokens { limit: None } => "answer ended early by the server".to_owned(),
             Self::TimeLimit { limit } => format!("time limit {}, partial", clock(*limit)),
             Self::Cancelled { before_start: true } => "cancelled before it started".to_owned(),
             Self::Cancelled { before_start: false } => "cancelled".to_owned(),

@@ -15,8 +15,8 @@ use crate::agent::{Agent, ArgMatch, ForcedCall, Prompt, PromptContext};
 use crate::commands::Expansion;
 use crate::config::AgentToolset;
 use crate::protocol::{
-    AgentPath, EventKind, EventSink, NoticeLevel, PromptId, PromptTiming, QueuedPrompt, Sender,
-    prompt,
+    AgentPath, EventKind, EventSink, NoticeLevel, PromptId, PromptTiming, QueuedPrompt,
+    RAISE_BUDGET, Sender, prompt,
 };
 use crate::provider::ModelSlot;
 use crate::subagent::definition::Definition;
@@ -190,7 +190,8 @@ impl Runtime {
         let may_start = prompt.sub_agents;
         let prompt = Prompt::from(prompt);
         let mut agent = self.take_main(model, commands).await;
-        let forced_call = match agent.refusal(&prompt) {
+        let refusal = agent.refusal(&prompt).or_else(|| self.spent_budget(&prompt));
+        let forced_call = match refusal {
             Some(why) => Err(why),
             None => self.mentioned_call(&prompt, may_start),
         };
@@ -209,6 +210,16 @@ impl Runtime {
             ..prompt.context
         };
         Ok((agent, Prompt { context, ..prompt }))
+    }
+
+    /// Returns why no prompt can be sent any more, in one line: the session's money is spent. A run
+    /// without a user at the screen ends with a result that says so instead.
+    fn spent_budget(&self, prompt: &Prompt) -> Option<String> {
+        if prompt.from != Sender::Person || self.parts.background_wait.is_some() {
+            return None;
+        }
+        let what = self.session.budget.used_up()?;
+        Some(format!("The budget of {what} is spent: quit, then {RAISE_BUDGET}"))
     }
 
     /// Keeps what goes with a prompt for the next one: this one was rejected.

@@ -372,6 +372,9 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
         notify(model, text, effects);
     }
     model.can_retry = matches!(outcome.end, RunEnd::Failed { .. } | RunEnd::Refused);
+    if model.can_retry && model.queue.returned.1 > 0 {
+        queue::say_returned(model);
+    }
     let finish = turn::finish_item(model, outcome);
     model.main.push(finish);
     agents::move_rows(model);

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::protocol::{Failure, RunEnd, RunOutcome};
+use crate::protocol::{Failure, RAISE_BUDGET, RunEnd, RunOutcome};
 use crate::tui::agents::{AgentSet, AgentState, HISTORY_START, RunState};
 use crate::tui::format::{clock, count, money, tokens};
 use crate::tui::keymap::{Action, KeyContext};
@@ -66,7 +66,7 @@ pub fn finish_item(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
     let advice = advice(model, outcome);
     let retry = match outcome.end {
         RunEnd::Failed { failure, .. } if !outcome.rejected && is_passing(failure) => {
-            model.keymap.hint(KeyContext::Prompt, Action::Submit, "tries again")
+            retry_hint(model)
         }
         _ => None,
     };
@@ -76,6 +76,34 @@ pub fn finish_item(model: &TuiModel, outcome: &RunOutcome) -> ItemKind {
 /// Whether the same request may succeed later, or after a change of the settings.
 fn is_passing(failure: Failure) -> bool {
     !matches!(failure, Failure::Auth | Failure::ContextFull)
+}
+
+/// The key that tries again. With a draft in the prompt, it sends that instead.
+fn retry_hint(model: &TuiModel) -> Option<String> {
+    let hint = model.keymap.hint(KeyContext::Prompt, Action::Submit, "tries again")?;
+    Some(match model.composer.is_empty() {
+        true => hint,
+        false => format!("clear the prompt, then {hint}"),
+    })
+}
+
+/// Keeps the offer to try again true while the draft changes.
+pub fn refresh_retry(model: &mut TuiModel) {
+    if !model.can_retry {
+        return;
+    }
+    let hint = retry_hint(model);
+    let outdated = model.main.iter().find_map(|(id, item)| match &item.kind {
+        ItemKind::Finish { retry: retry @ Some(_), .. } => (*retry != hint).then_some(id),
+        _ => None,
+    });
+    if let Some(id) = outdated {
+        model.main.change(id, |item| {
+            if let ItemKind::Finish { retry, .. } = &mut item.kind {
+                *retry = hint;
+            }
+        });
+    }
 }
 
 /// Notes that Enter no longer tries again.
@@ -117,7 +145,13 @@ fn ending(outcome: &RunOutcome, took: Duration) -> Vec<String> {
 /// The whole error of a failed turn, and what to do now.
 fn advice(model: &TuiModel, outcome: &RunOutcome) -> Option<String> {
     match &outcome.end {
-        RunEnd::MaxTurns { .. } => Some("say \"go on\" to continue".to_owned()),
+        RunEnd::MaxTurns { .. } | RunEnd::TimeLimit { .. } | RunEnd::MaxTokens { .. } => {
+            Some("say \"go on\" to continue".to_owned())
+        }
+        RunEnd::Budget { .. } => Some(match model.session.resumable {
+            true => format!("quit, then {RAISE_BUDGET}"),
+            false => "start again with a higher --max-budget-usd".to_owned(),
+        }),
         RunEnd::Failed { failure, message } => {
             let message = message.trim_end_matches('.');
             let resume = model.session.id.filter(|_| model.session.resumable);

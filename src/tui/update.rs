@@ -24,7 +24,7 @@ use crate::tui::question::{early, update as question};
 use crate::tui::reader::update as reader;
 use crate::tui::slash::update as commands;
 use crate::tui::transcript::{Extent, Scroll};
-use crate::tui::{choices, events, growth, mouse, replay, status_line};
+use crate::tui::{choices, events, growth, mouse, replay, status_line, turn};
 
 /// Applies a message to the model. Nothing else changes the model.
 pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
@@ -109,6 +109,7 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
     question::open_if_due(model);
     status_line::refresh(model, changed, &mut effects);
     choices::refresh(model, &mut effects);
+    turn::refresh_retry(model);
     end_notice(model);
     if model.closing && !model.is_busy() && !effects.contains(&ScreenEffect::Quit) {
         effects.push(ScreenEffect::Quit);

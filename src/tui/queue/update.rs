@@ -105,10 +105,21 @@ fn prepend_to_draft(model: &mut TuiModel, text: &str) {
     let at = at.min(model.composer.text().len());
     let end = model.composer.buffer.insert_at(at, &piece);
     model.queue.returned = (end, messages + 1);
-    let messages = messages + 1;
+    say_returned(model);
+}
+
+/// Says why messages have come back to the prompt, once that is known.
+pub fn say_returned(model: &mut TuiModel) {
+    let messages = model.queue.returned.1;
     let verb = if messages == 1 { "is" } else { "are" };
-    let said = count(messages, "queued message");
-    model.say(format!("Stopped · {said} {verb} back in the prompt"));
+    let said = format!("{} {verb} back in the prompt", count(messages, "queued message"));
+    let is_stopped = model.stopped_at.is_some() || model.run.cancelling;
+    model.say(match () {
+        // The end of the turn comes after the messages.
+        () if model.main_is_busy() && !is_stopped => said,
+        () if model.can_retry && !is_stopped => format!("Failed · {said}"),
+        () => format!("Stopped · {said}"),
+    });
 }
 
 /// Takes back the newest message. Returns false when there is none.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crossterm::event::KeyCode;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::{Color, Style};
@@ -19,7 +20,7 @@ use crate::tui::transcript::ItemKind;
 use crate::tui::view::View;
 
 use super::pictures::picture;
-use super::root;
+use super::{busy, root};
 
 /// The screen's text, below each line a letter for the style of each cell, and what they mean.
 fn styled_picture(screen: &mut TestScreen, theme: &str, width: u16, height: u16) -> String {
@@ -281,6 +282,22 @@ fn every_end_of_a_turn_says_what_happened_and_what_to_do() {
             RunEnd::MaxTurns { limit: 20 },
             "turn limit 20 reached · 0:42 · 4k tokens · $0.01\nsay \"go on\" to continue",
         ),
+        (
+            RunEnd::Budget { what: "$0.50".to_owned() },
+            "budget $0.50 spent · 0:42 · 4k tokens · $0.01\nquit, then `caliban -c --max-budget-usd USD` goes on with a higher limit",
+        ),
+        (
+            RunEnd::TimeLimit { limit: Duration::from_secs(6) },
+            "time limit 0:06 reached · 0:42 · 4k tokens · $0.01\nsay \"go on\" to continue",
+        ),
+        (
+            RunEnd::MaxTokens { limit: Some(64_000) },
+            "answer cut off at 64,000 tokens · 0:42 · 4k tokens · $0.01\nsay \"go on\" to continue",
+        ),
+        (
+            RunEnd::MaxTokens { limit: None },
+            "answer ended early by the server · 0:42 · 4k tokens · $0.01\nsay \"go on\" to continue",
+        ),
         (RunEnd::Empty, "ended without an answer · 0:42 · 4k tokens · $0.01"),
         (
             failed(Failure::BadRequest, "h rejected the request (400): odd. Check the model"),
@@ -298,6 +315,32 @@ fn every_end_of_a_turn_says_what_happened_and_what_to_do() {
     for (end, said) in cases {
         assert_eq!(end_of(end), said);
     }
+}
+
+#[test]
+fn a_failure_offers_enter_only_while_enter_tries_again() {
+    let shown = |screen: &mut TestScreen| super::pictures::picture(screen, 120, 40);
+    let mut screen = busy();
+    screen.write("and then this").enter();
+    let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
+    let message = "mock.example: rate limit reached (429). Try again later".to_owned();
+    let failed = || RunEnd::Failed { failure: Failure::RateLimit, message: message.clone() };
+    screen.main(EventKind::PromptReturned { id: prompt.id, text: prompt.text });
+    screen.main(finish(failed(), ""));
+    assert_eq!(screen.notice(), "Failed · 1 queued message is back in the prompt");
+    let with_draft = shown(&mut screen);
+    assert!(
+        with_draft.contains("(429) · clear the prompt, then Enter tries again"),
+        "{with_draft}"
+    );
+    screen.ctrl('c');
+    let cleared = shown(&mut screen);
+    assert!(cleared.contains("(429) · Enter tries again"), "{cleared}");
+    screen.write("x");
+    assert!(shown(&mut screen).contains("clear the prompt, then"));
+    screen.key(KeyCode::Backspace).enter();
+    assert_eq!(screen.sent(), [Command::Retry]);
+    assert!(!shown(&mut screen).contains("tries again"), "it is being tried");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn a_provider_that_failed_is_not_called_overloaded() {
 #[test]
 fn an_answer_cut_at_the_output_limit_is_called_so() {
     let mut screen = TestScreen::new();
-    screen.prompt("go").main(finish(RunEnd::MaxTokens { limit: 32_000 }, "half"));
+    screen.prompt("go").main(finish(RunEnd::MaxTokens { limit: Some(32_000) }, "half"));
     let shown = picture(&mut screen, 120, 40);
     assert!(shown.contains("~ answer cut off at 32,000 tokens · 0:00"), "{shown}");
 }
