@@ -9,7 +9,7 @@ use std::time::Duration;
 use nix::sys::signal::Signal;
 
 use super::output::CapturedOutput;
-use crate::protocol::ShellEnd;
+use crate::protocol::{ShellEnd, seconds};
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl ShellOutcome {
                 add(format!("[cancelled after {:.1} s, all its processes ended]", self.seconds()));
             }
             CommandExit::TimedOut(limit) => {
-                add(format!("[timed out after {limit:?}, all its processes ended]"));
+                add(format!("[timed out after {}, all its processes ended]", seconds(limit)));
             }
         }
         if let Some(lost) = &self.lost {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::misplaced;
 use super::output::{HookOutput, PermissionDecision};
 use crate::exec::{CommandExit, FilterOutput};
-use crate::protocol::{HookEvent, UniqueKeys};
+use crate::protocol::{HookEvent, UniqueKeys, seconds};
 
 /// The exit code that blocks.
 const BLOCK_EXIT_CODE: i32 = 2;
@@ -148,7 +148,7 @@ fn denial(event: HookEvent, why: String) -> HookOutput {
 fn describe_failure(exit: CommandExit, stderr: &str) -> String {
     let words = match exit {
         CommandExit::TimedOut(limit) => {
-            return format!("timed out after {limit:?}; killed with all its processes");
+            return format!("timed out after {}; killed with all its processes", seconds(limit));
         }
         exit => exit.describe().unwrap_or_default(),
     };

@@ -17,7 +17,7 @@ use crate::exec::{
 };
 use crate::protocol::{
     EnvOverlay, EventKind, EventSink, HookEvent, HookOutcome, HookRunInfo, NoticeLevel, PeerError,
-    PeerRequest, Redactor, SharedPeer, ToolUseId,
+    PeerRequest, Redactor, SharedPeer, ToolUseId, clip_chars, seconds,
 };
 
 /// The maximum number of bytes read from each output.
@@ -110,13 +110,16 @@ impl HookRun {
         }
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         tracing::debug!(hook = name, ms, ok = answer.is_ok(), "a hook has run");
-        let tell = |line: &str| {
+        let tell_as = |name: &str, line: &str| {
             let line = self.env.redactor.without_keys(format!("{name}: {line}"));
             self.events.notice(NoticeLevel::Warning, line);
         };
+        let tell = |line: &str| tell_as(&name, line);
         match answer {
             Ok(HookAnswer { output: said, lines }) => {
-                lines.iter().for_each(|line| tell(line));
+                // What it says counts, not how it is started.
+                let short = clip_chars(&name, MAX_SAID_NAME);
+                lines.iter().for_each(|line| tell_as(&short, line));
                 Some(said)
             }
             Err(HookFailure::Failed(why)) => {
@@ -209,7 +212,8 @@ impl HookRun {
         let has_started = !matches!(done.exit, CommandExit::Code(NOT_EXECUTABLE | NOT_FOUND));
         let failed = |why: String| {
             let CommandExit::Code(code @ 1..) = done.exit else { return why };
-            let (advice, hint) = (start_advice(code), command.hint());
+            let hint = command.hint().filter(|_| !has_started || misses_file(&why));
+            let advice = start_advice(code);
             format!("{why}{}{}", advice.unwrap_or_default(), hint.unwrap_or_default())
         };
         match answer::from_exit(self.event, &done) {
@@ -248,7 +252,7 @@ impl HookRun {
             () = cancel.cancelled() => return Err(HookFailure::Cancelled),
             answer = tokio::time::timeout(limit, peer.ask(request)) => answer,
         };
-        let late = |_| HookFailure::Failed(format!("no answer within {limit:?}"));
+        let late = |_| HookFailure::Failed(format!("no answer within {}", seconds(limit)));
         let read = match answer.map_err(late)? {
             Ok(Value::Null) => Ok(HookAnswer::default()),
             Ok(json) => answer::from_json(self.event, json),
@@ -257,6 +261,15 @@ impl HookRun {
         };
         read.map_err(HookFailure::Failed)
     }
+}
+
+/// Maximum characters of a hook's name before what it says.
+const MAX_SAID_NAME: usize = 60;
+
+/// Whether a failed hook says that it has not found something, as in the wrong folder.
+fn misses_file(why: &str) -> bool {
+    let signs = ["No such file", "not found", "cannot find", "Cannot find", "not a git repository"];
+    signs.iter().any(|sign| why.contains(sign))
 }
 
 /// Advice for an exit code of the shell that means that the program could not be started.

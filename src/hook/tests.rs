@@ -215,7 +215,7 @@ async fn a_hook_that_hangs_forks_and_ignores_term_is_ended_at_its_limit_with_all
     assert!(
         lines.len() == 1
             && lines[0].starts_with("hook PreToolUse(Bash): trap")
-            && lines[0].ends_with(": timed out after 1s; killed with all its processes"),
+            && lines[0].ends_with(": timed out after 1 s; killed with all its processes"),
         "{lines:?}"
     );
     let mut said = String::new();

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::command::Sender;
+use super::format::seconds;
 use super::hook::HookEvent;
 use super::ids::{AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 use super::message::{ContentBlock, ResultBlock};
@@ -325,7 +326,7 @@ impl fmt::Display for ShellEnd {
         match self {
             Self::Code { code } => write!(f, "exit code {code}"),
             Self::Signal { name } => write!(f, "killed by {name}"),
-            Self::TimedOut { limit } => write!(f, "timed out after {limit:?}"),
+            Self::TimedOut { limit } => write!(f, "timed out after {}", seconds(*limit)),
             Self::Killed => f.write_str("killed"),
         }
     }
@@ -402,9 +403,7 @@ impl fmt::Display for WaitKind {
         match self {
             Self::Hooks { event } => write!(f, "running {event} hooks"),
             Self::Servers { names } => write!(f, "waiting for MCP servers: {}", names.join(", ")),
-            Self::Budget => {
-                f.write_str("waiting for budget: other requests have reserved the rest")
-            }
+            Self::Budget => f.write_str("waiting for budget"),
         }
     }
 }

@@ -14,6 +14,11 @@ pub fn clock(time: Duration) -> String {
     }
 }
 
+/// Formats a time limit: `6 s`, `0.4 s`.
+pub fn seconds(time: Duration) -> String {
+    format!("{} s", time.as_secs_f64())
+}
+
 /// Formats a number in groups of three digits: `32,000`.
 pub fn thousands(number: u64) -> String {
     match number {

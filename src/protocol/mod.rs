@@ -48,7 +48,7 @@ pub use event::{
     NoticeLevel, ShellEnd, WaitKind,
 };
 pub use file_change::{ChangeKind, FileChange, FileMode, WorkingTreeChanges};
-pub use format::{byte_size, clock, count, limit_in_usd, money};
+pub use format::{byte_size, clock, count, limit_in_usd, money, seconds};
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
 pub use image::{ImageSource, PromptImage, SizedImage};

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::endpoint::Endpoint;
 use super::error::{ErrorKind, ProviderError, innermost};
 use super::retry::MAX_RETRY_AFTER;
-use crate::protocol::clip_chars;
+use crate::protocol::{clip_chars, seconds};
 
 mod report;
 
@@ -104,7 +104,10 @@ impl ProviderError {
         let message = if !error.is_connect() {
             format!("{host} closed the connection before it answered: try again")
         } else if error.is_timeout() {
-            format!("Cannot reach {host}: no connection within {connect_timeout:?}. {CHECK_HINT}")
+            format!(
+                "Cannot reach {host}: no connection within {}. {CHECK_HINT}",
+                seconds(connect_timeout)
+            )
         } else if chain_says(error, "tunnel") {
             format!("Cannot reach {host} through the proxy: check HTTPS_PROXY and NO_PROXY")
         } else if error.is_dns() || chain_says(error, "dns error") {
@@ -251,8 +254,8 @@ fn describe(
         }
         (ErrorKind::Timeout, _) => {
             return format!(
-                "No data from {host} for {} s: try again, or raise idle_timeout_s of the provider",
-                endpoint.idle_timeout.as_secs_f64()
+                "No data from {host} for {}: try again, or raise idle_timeout_s of the provider",
+                seconds(endpoint.idle_timeout)
             );
         }
     };

@@ -298,7 +298,7 @@ mod tests {
     async fn a_timeout_and_a_cancel_keep_what_was_printed() {
         let bench = ToolFixture::new();
         let late = json!({"command": "echo part; sleep 1000", "timeout": 1500});
-        let message = "part\n[timed out after 1.5s, all its processes ended]";
+        let message = "part\n[timed out after 1.5 s, all its processes ended]";
         let error = bench.call("Bash", late).await.unwrap_err();
         assert_eq!(error, ToolError::soft(SoftKind::Timeout, message));
         bench.cancel.cancel();

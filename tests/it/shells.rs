@@ -127,7 +127,7 @@ async fn a_command_that_ends_by_itself_says_how() {
     let reads = results_of(&scene, "BashOutput");
     let all: String = reads.iter().map(|read| read.text.as_str()).collect();
     assert!(all.contains("last\n") && all.contains("[bash-1 ended: exit code 3]"), "{all}");
-    assert!(all.ends_with("[bash-2 ended: timed out after 300ms]"), "{all}");
+    assert!(all.ends_with("[bash-2 ended: timed out after 0.3 s]"), "{all}");
     scene.server.finish();
 }
 

@@ -286,7 +286,7 @@ async fn a_timeout_keeps_the_last_words_of_the_command() {
     let limit = Some(Duration::from_millis(1500));
     let line = "trap 'echo bye; exit' TERM; echo hi; sleep 1000 & wait";
     let outcome = place.run_with(line, limit, &CancellationToken::new()).await;
-    assert_eq!(outcome.report(), "hi\nbye\n[timed out after 1.5s, all its processes ended]");
+    assert_eq!(outcome.report(), "hi\nbye\n[timed out after 1.5 s, all its processes ended]");
 }
 
 #[tokio::test]

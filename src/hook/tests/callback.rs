@@ -64,7 +64,7 @@ async fn callbacks_of_the_driving_program_have_the_same_say_as_commands() {
     lines.sort_unstable();
     let expected = [
         "hook PreToolUse(Bash): hook_1: it raised",
-        "hook PreToolUse: hook_9: no answer within 50ms",
+        "hook PreToolUse: hook_9: no answer within 0.05 s",
     ];
     assert_eq!(lines, expected);
     let asked = driver.asked.lock().unwrap();

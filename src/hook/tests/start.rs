@@ -63,6 +63,32 @@ async fn one_that_fails_in_an_empty_folder_says_how_to_start_it_in_the_project()
 }
 
 #[tokio::test]
+async fn a_failure_that_is_not_about_files_gets_no_advice_about_folders() {
+    let fails = |line: &str| HookConfig {
+        start: StartDir::Private,
+        ..config(HookEvent::PreToolUse, "", line)
+    };
+    for (line, advised) in
+        [("echo oops >&2; exit 1", false), ("cat nope.txt", true), ("GIT_DIR=. git status", true)]
+    {
+        let bench = HookBench::new(vec![fails(line)]);
+        before_bash(&bench).await;
+        let lines = bench.lines();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert_eq!(lines[0].contains("it started in an empty folder"), advised, "{lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_hook_says_comes_after_a_short_name() {
+    let line = format!("echo '{{\"systemMessage\": \"careful\"}}' # {}", "x".repeat(200));
+    let bench = HookBench::one(HookEvent::PreToolUse, &line);
+    before_bash(&bench).await;
+    let lines = bench.lines();
+    assert!(lines[0].len() < 80 && lines[0].ends_with("…: careful"), "{lines:?}");
+}
+
+#[tokio::test]
 async fn the_same_line_in_the_project_and_in_an_empty_folder_are_two_hooks() {
     let line = "pwd >>\"$CALIBAN_PROJECT_DIR/places\"";
     let here = config(HookEvent::PreToolUse, "", line);

@@ -32,7 +32,7 @@ async fn whatever_a_hook_does_is_one_line_and_the_call_runs_unless_it_may_be_den
     let hang = "trap '' TERM; (trap '' TERM; exec -a hook-leftover sleep 300) & sleep 300";
     let rows = [
         ("echo oops >&2; exit 1", "exit 1: oops"),
-        (hang, "timed out after 500ms; killed with all its processes"),
+        (hang, "timed out after 0.5 s; killed with all its processes"),
         (
             "head -c 3000000 /dev/zero | tr '\\0' x",
             "too much output: only 256 KiB of its stdout were read",
