@@ -285,7 +285,8 @@ impl Agent {
         run.hook_continuations += 1;
         self.end_unreported = true;
         let line = why.lines().next().unwrap_or_default();
-        run.events.notice(NoticeLevel::Info, format!("a hook asked the agent to continue: {line}"));
+        let text = format!("a hook asked the agent to continue: {line}");
+        run.events.emit(EventKind::Note { text });
         Some(format!("[A user hook wants you to continue: {why}]"))
     }
 

@@ -15,13 +15,17 @@ use crate::tui::layout::ScreenLayout;
 use crate::tui::model::TuiModel;
 use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, two_ends};
-use crate::tui::text::{reveal_line, styled_line, truncate, width};
+use crate::tui::text::{one_line, reveal_line, styled_line, truncate, width};
 use crate::tui::theme::{Glyph, Theme};
 use crate::tui::turn;
 
 /// Minimum and maximum cells for what an agent does, beside the figures.
 const MIN_WORK_WIDTH: usize = 12;
 const MAX_WORK_WIDTH: usize = 60;
+
+/// Minimum and maximum cells for the step of a to-do list.
+const MIN_STEP_WIDTH: usize = 8;
+const MAX_STEP_WIDTH: usize = 30;
 
 /// `─ to main · writing 0:12 ────`: the recipient of the prompt, and its state.
 pub fn rule(model: &TuiModel, layout: &ScreenLayout, painter: Painter<'_>) -> Line<'static> {
@@ -58,6 +62,10 @@ pub fn rule(model: &TuiModel, layout: &ScreenLayout, painter: Painter<'_>) -> Li
             left.push(Span::raw("main"));
             let words = labels::main_label(model);
             if small && !words.is_empty() {
+                // There is no line about the work then. The words may be cut.
+                let step = model.main.current_step();
+                let step = step.map(|step| format!("step {} of {} · ", step.number, step.steps));
+                let words = format!("{}{words}", step.unwrap_or_default());
                 left.push(Span::styled(format!(" · {words}"), theme.dim));
             }
         }
@@ -101,7 +109,8 @@ pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> 
     if let Some(shell) = own {
         let time = clock(model.now.saturating_sub(shell.since));
         let words = labels::call_label("Bash", &shell.line);
-        return work_line(Glyph::Spinner, &words, &[time], room, painter);
+        let state = StatusLabel::new(Glyph::Spinner, truncate(&words, MAX_WORK_WIDTH));
+        return work_line(&state, &[time], room, painter);
     }
     let (run, state) = match model.zoomed() {
         Some(agent) => (&agent.run, labels::agent_status(model, agent)),
@@ -109,7 +118,7 @@ pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> 
     };
     let waits = model.zoomed().is_none() && !model.awaited_agents().is_empty();
     let tools = run.phase == RunPhase::Tools && run.waits.is_empty() && !run.cancelling && !waits;
-    let words = match (state.glyph, run.tools.last().filter(|_| tools)) {
+    let state = match (state.glyph, run.tools.last().filter(|_| tools)) {
         (Glyph::Spinner, Some(tool)) => {
             let mut words = labels::call_label(&tool.name, &tool.summary);
             let own = model.now.saturating_sub(tool.since);
@@ -119,21 +128,35 @@ pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> 
             if run.tools.len() > 1 {
                 words = format!("{words} +{}", run.tools.len() - 1);
             }
-            words
+            StatusLabel::new(Glyph::Spinner, truncate(&words, MAX_WORK_WIDTH))
         }
-        _ => state.text,
+        _ => state,
     };
     let mut rest = Vec::new();
     rest.extend(run.elapsed(model.now).map(clock));
     rest.extend(work_tokens(model, run));
     rest.extend(run.rate(model.now).map(|rate| format!("{rate} tokens/s")));
     rest.extend(interrupt::stop_hint(model).map(str::to_owned));
-    work_line(state.glyph, &words, &rest, room, painter)
+    let taken = width(&state.text) + rest.iter().map(|piece| 3 + width(piece)).sum::<usize>();
+    rest.splice(0..0, step(model, usize::from(room).saturating_sub(taken + 2)));
+    work_line(&state, &rest, room, painter)
+}
+
+/// `step 5 of 14: fix the parser`: where the agent in the body is in its to-do list. The name has what
+/// is left of `room`.
+fn step(model: &TuiModel, room: usize) -> Option<String> {
+    let transcript = model.zoomed().map_or(&model.main, |agent| &agent.transcript);
+    let step = transcript.current_step()?;
+    let count = format!("step {} of {}", step.number, step.steps);
+    let room = room.saturating_sub(width(&count) + 5).min(MAX_STEP_WIDTH);
+    Some(match room {
+        0..MIN_STEP_WIDTH => count,
+        _ => format!("{count}: {}", truncate(&one_line(&step.name), room)),
+    })
 }
 
 fn work_line(
-    glyph: Glyph,
-    words: &str,
+    state: &StatusLabel,
     rest: &[String],
     room: u16,
     painter: Painter<'_>,
@@ -144,8 +167,8 @@ fn work_line(
     if room < width(&rest) + MIN_WORK_WIDTH {
         rest.clear();
     }
-    let room = (room - width(&rest)).min(MAX_WORK_WIDTH);
-    let words = truncate(words, room).into_owned();
+    let words = state.fitted(room - width(&rest));
+    let glyph = state.glyph;
     Line::from(vec![
         Span::styled(format!("{} ", painter.sign(glyph)), painter.style(glyph)),
         Span::styled(words, theme.text),
@@ -157,16 +180,15 @@ fn work_line(
 fn main_state(model: &TuiModel) -> StatusLabel {
     let mut questions = model.questions.waiting.iter();
     let agents = labels::awaited_by_main(model);
-    let (glyph, text) = if model.run.cancelling {
-        (Glyph::Spinner, "stopping".to_owned())
+    if model.run.cancelling {
+        StatusLabel::new(Glyph::Spinner, "stopping")
     } else if questions.any(|waiting| waiting.question.path.is_root()) {
-        (Glyph::Asks, "waiting for you".to_owned())
+        StatusLabel::new(Glyph::Asks, "waiting for you")
     } else if agents > 0 {
-        (Glyph::Spinner, format!("waiting for {}", count(agents, "agent")))
+        StatusLabel::new(Glyph::Spinner, format!("waiting for {}", count(agents, "agent")))
     } else {
-        (Glyph::Spinner, labels::run_label(&model.run, model.now))
-    };
-    StatusLabel::new(glyph, text)
+        labels::run_status(&model.run, model.now)
+    }
 }
 
 /// Tokens of the answers so far, or of the agents that main waits for.

@@ -183,9 +183,6 @@ fn main_event(model: &mut TuiModel, kind: EventKind, effects: &mut Vec<ScreenEff
             model.main.shell_finished(line, &text, status);
         }
         EventKind::Notice { level, text } => notice(model, level, text),
-        EventKind::Note { text } => {
-            model.main.push(ItemKind::Notice { level: NoticeLevel::Info, text });
-        }
         EventKind::SessionFailed { why } => notice(model, NoticeLevel::Error, why),
         EventKind::Finished(outcome) => main_finished(model, &outcome, effects),
         kind => {

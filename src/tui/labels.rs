@@ -104,8 +104,7 @@ pub fn agent_status(model: &TuiModel, agent: &AgentState) -> StatusLabel {
     if children > 0 {
         return label(Glyph::Waits, waiting_words(model, agent, children));
     }
-    let (text, tail) = run_words(run, model.now);
-    StatusLabel { glyph: Glyph::Spinner, text, tail, mark: None }
+    run_status(run, model.now)
 }
 
 /// The place of an agent that waits for a slot, or of its question: `3rd in line`.
@@ -141,6 +140,12 @@ fn waiting_words(model: &TuiModel, agent: &AgentState, working: usize) -> String
     }
 }
 
+/// The state of a run, ignoring questions and children.
+pub fn run_status(run: &RunState, now: Duration) -> StatusLabel {
+    let (text, tail) = run_words(run, now);
+    StatusLabel { glyph: Glyph::Spinner, text, tail, mark: None }
+}
+
 /// Describes what a run is doing, ignoring questions and children.
 pub fn run_label(run: &RunState, now: Duration) -> String {
     run_words(run, now).0
@@ -159,11 +164,16 @@ fn run_words(run: &RunState, now: Duration) -> (String, usize) {
     }
     let words = match &run.phase {
         RunPhase::Retrying { until, attempt, limit, cause } => {
-            let when = match until.saturating_sub(now).as_secs_f32().ceil() {
-                0.0 => "now".to_owned(),
-                wait => format!("in {wait:.0} s"),
+            let wait = until.saturating_sub(now).as_secs_f32().ceil();
+            let asked = now.saturating_sub(*until);
+            let does = if wait > 0.0 {
+                format!("retrying in {wait:.0} s")
+            } else if asked >= OWN_CLOCK_AFTER {
+                format!("trying again for {}", clock(asked))
+            } else {
+                "trying again".to_owned()
             };
-            let tail = format!("{APART}retrying {when} ({attempt} of {limit})");
+            let tail = format!("{APART}{does} ({attempt} of {limit})");
             return with_tail(cause.to_string(), tail);
         }
         RunPhase::Tools => {

@@ -31,6 +31,7 @@ mod themes;
 mod typed;
 mod which;
 mod work;
+mod work_line;
 mod worktree_questions;
 mod written;
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::protocol::{ToolDetails, ToolUseId};
+use crate::protocol::{Todo, TodoStatus, ToolDetails, ToolUseId};
 use crate::tui::transcript::item::{MAX_CALL_OUTPUT, tail_bytes, truncate_front};
 use crate::tui::transcript::{
     GROUPED_TOOLS, ItemId, ItemKind, TODO_TOOL, ToolCallItem, ToolCallResult, TranscriptItem,
@@ -11,6 +11,22 @@ use crate::tui::transcript::{
 
 /// A list is updated in its place if at most this many items from its own on are at the end.
 const NEAR_ITEMS: u64 = 5;
+
+/// The step of a to-do list that an agent works on, counted from 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TodoStep {
+    pub number: usize,
+    pub steps: usize,
+    pub name: String,
+}
+
+/// The to-do list that a call has written.
+fn to_do_items(call: &ToolCallItem) -> Option<&Vec<Todo>> {
+    match call.result.as_ref()?.details.as_ref()? {
+        ToolDetails::Todos { items } => Some(items),
+        _ => None,
+    }
+}
 
 impl TranscriptState {
     /// The items with a call that has no result yet.
@@ -136,21 +152,31 @@ impl TranscriptState {
         self.todo_list.filter(|list| self.ids().end.saturating_sub(*list) <= NEAR_ITEMS)
     }
 
-    /// Puts a list in the place of the one before it. A call without a list gets an item of its own.
+    /// The step of the turn's to-do list that is in progress.
+    pub fn current_step(&self) -> Option<TodoStep> {
+        let ItemKind::Tools(calls) = &self.get(self.todo_list?)?.kind else { return None };
+        let items = calls.iter().rev().find_map(to_do_items)?;
+        let at = items.iter().position(|item| item.status == TodoStatus::InProgress)?;
+        Some(TodoStep { number: at + 1, steps: items.len(), name: items.get(at)?.content.clone() })
+    }
+
+    /// Puts a list in the place of the one before it. A call without a list gets an item of its own, and
+    /// an empty list has none.
     fn update_todo_list(&mut self, item: ItemId, id: &ToolUseId) {
         let Some(TranscriptItem { kind: ItemKind::Tools(calls), .. }) = self.item(item) else {
             return;
         };
-        let has_list = |call: &ToolCallItem| {
-            let details = call.result.as_ref().and_then(|result| result.details.as_ref());
-            matches!(details, Some(ToolDetails::Todos { .. }))
-        };
         let Some(at) = calls.iter().position(|call| call.id == *id) else { return };
-        if has_list(&calls[at]) {
+        if let Some(items) = to_do_items(&calls[at]) {
+            let is_empty = items.is_empty();
             calls.retain(|call| call.id == *id);
             let before = self.todo_list.replace(item).filter(|before| *before != item);
             if let Some(before) = before {
                 self.change(before, |item| item.kind = ItemKind::Hidden);
+            }
+            if is_empty {
+                self.todo_list = None;
+                self.change(item, |item| item.kind = ItemKind::Hidden);
             }
         } else if calls.len() > 1 {
             let failed = calls.remove(at);

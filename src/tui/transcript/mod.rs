@@ -1,7 +1,7 @@
 //! The conversation of one agent on the screen: a list of items, the same for the main agent and
 //! sub-agents.
 
-mod call_state;
+pub mod call_state;
 pub mod draw;
 pub mod expand;
 mod item;
