@@ -380,6 +380,7 @@ fn apply_reply(model: &mut TuiModel, reply: HostRequest, effects: &mut Vec<Scree
         HostRequest::Export { result: Err(why), .. } => model.say(why),
         HostRequest::SessionName { session, name } if Some(session) == model.session.id => {
             model.session.name = name;
+            commands::refresh_status(model);
         }
         HostRequest::SessionName { .. } => {}
         HostRequest::Rename { session, result: Ok(name), .. } => {
@@ -392,8 +393,14 @@ fn apply_reply(model: &mut TuiModel, reply: HostRequest, effects: &mut Vec<Scree
             });
         }
         HostRequest::Rename { result: Err(why), .. } => model.say(why),
-        HostRequest::Branch(branch) => model.session.branch = branch,
-        HostRequest::Notes(notes) => model.session.notes = notes,
+        HostRequest::Branch(branch) => {
+            model.session.branch = branch;
+            commands::refresh_status(model);
+        }
+        HostRequest::Notes(notes) => {
+            model.session.notes = notes;
+            commands::refresh_status(model);
+        }
         HostRequest::Edit(edited) if question::plan_edited(model, edited.as_deref().ok()) => {
             if let Err(problem) = edited {
                 model.say(format!("{problem} · the plan is unchanged"));

@@ -22,6 +22,9 @@ use crate::tui::slash::{COMMANDS, WAITS, command_name, is_prompt, resolve_alias}
 use crate::tui::text::{column_width, one_line, padded, reveal_line, width};
 use crate::tui::{focus, labels};
 
+/// The title of `/status`.
+const STATUS_TITLE: &str = "status";
+
 /// The title of the `/diff` page.
 pub const DIFF_TITLE: &str = "changes since the last commit";
 /// The title of the `/mcp` page.
@@ -109,7 +112,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
         },
         "rename" => rename(model, argument, effects),
         "cost" | "usage" => page::open(model, "cost", cost_lines(model)),
-        "status" => page::open(model, "status", status_lines(model)),
+        "status" => page::open(model, STATUS_TITLE, status_lines(model)),
         "doctor" => info_page(model, InfoPage::Doctor, "checking …", effects),
         "hooks" => info_page(model, InfoPage::Hooks, "loading …", effects),
         "skills" => info_page(model, InfoPage::Skills, "loading …", effects),
@@ -315,6 +318,11 @@ fn cost_lines(model: &TuiModel) -> Vec<PageLine> {
         lines.push(row(&number, name, run.usage.counted(), run.cost, &task));
     }
     lines
+}
+
+/// Fills in what has arrived since the page was opened.
+pub fn refresh_status(model: &mut TuiModel) {
+    page::fill(model, STATUS_TITLE, status_lines(model));
 }
 
 fn status_lines(model: &TuiModel) -> Vec<PageLine> {

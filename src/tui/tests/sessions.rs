@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crossterm::event::KeyCode;
 
-use crate::protocol::{Command, Cost, SessionId};
+use crate::protocol::{Command, Cost, EventKind, SessionId};
 use crate::tui::host::{HostRequest, SessionChoice, SessionEnd, SessionHits};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::testing::TestScreen;
@@ -142,4 +142,22 @@ fn a_long_prompt_leaves_the_branch_its_column_or_takes_all_of_it() {
         assert_eq!(second.contains("main"), is_shown, "{width}: {shown}");
         assert_eq!(first.matches('…').count(), 1, "{width}: {shown}");
     }
+}
+
+#[test]
+fn a_name_that_arrives_while_status_is_open_is_filled_in() {
+    let mut screen = TestScreen::new();
+    let id = SessionId::generate();
+    screen.main(EventKind::SessionOpened { id, history: Vec::new(), forked: false });
+    screen.write("/status").enter();
+    let name = Some("Slow login".to_owned());
+    reply(&mut screen, HostRequest::SessionName { session: id, name });
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains(&format!("Slow login · {id}")), "{shown}");
+    reply(&mut screen, HostRequest::Branch(Some("topic".to_owned())));
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("branch      topic"), "{shown}");
+    screen.esc().write("/cost").enter();
+    reply(&mut screen, HostRequest::SessionName { session: id, name: None });
+    assert!(!picture(&mut screen, 120, 40).contains("permissions "), "it is another page");
 }
