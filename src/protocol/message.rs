@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -274,6 +275,9 @@ pub struct ShellRun {
     /// How it ended, in a few words. Empty for a success.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub status: String,
+    /// When it began. The message that it stands in may be much later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<Timestamp>,
 }
 
 impl ShellRun {

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -54,6 +55,7 @@ impl UserShell {
         let (shell, env) = (self.shell.clone(), self.env.clone());
         let (token, events) = (cancel.clone(), events.clone());
         let (redactor, masked) = (self.redactor.clone(), self.redactor.stream());
+        let began = Some(Timestamp::now());
         let task = tokio::spawn(async move {
             let call = ShellCall {
                 line: &line,
@@ -69,8 +71,8 @@ impl UserShell {
                 Err(error) => (error.to_string(), "not run".to_owned()),
             };
             let text = redactor.without_keys(text);
-            let run =
-                ShellRun { line: redactor.without_keys(line.clone()), status: status.clone() };
+            let shown = redactor.without_keys(line.clone());
+            let run = ShellRun { line: shown, status: status.clone(), began };
             let block = ContentBlock::shell_run(run, &text);
             events.emit(EventKind::ShellFinished { line, text, status });
             block

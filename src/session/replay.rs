@@ -231,9 +231,12 @@ impl<'a> Replay<'a> {
         for block in message.joined_content().iter() {
             match block {
                 ContentBlock::Text { text, shell: Some(run), .. } => {
-                    let ShellRun { line, status } = run.clone();
+                    let ShellRun { line, status, began } = run.clone();
                     let text = run.printed(text).to_owned();
-                    self.push(EventKind::ShellFinished { line, text, status });
+                    let finished = EventKind::ShellFinished { line, text, status };
+                    // The screen shows it where it began, such as above the end of the turn then.
+                    let at = began.map_or(self.at, |began| began.min(self.at));
+                    self.events.push(event(self.path.clone(), at, finished));
                 }
                 ContentBlock::Text { text, aside: true, .. } if remark::is_remark(text) => {}
                 ContentBlock::Text { text, aside: true, .. } => {

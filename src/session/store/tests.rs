@@ -7,8 +7,8 @@ use super::find::{FindError, IdMatch};
 use super::*;
 use crate::protocol::{
     AgentPath, AgentReport, ChildMeta, Compaction, ContentBlock, Cost, EventKind, Message,
-    RequestCost, ResultBlock, SpendingJournal, ToolDetails, ToolUseId, TranscriptEntry, Usage,
-    remark,
+    RequestCost, ResultBlock, ShellRun, SpendingJournal, ToolDetails, ToolUseId, TranscriptEntry,
+    Usage, remark,
 };
 use crate::session::{AgentCallResult, SessionPreview};
 
@@ -361,6 +361,27 @@ async fn a_history_has_no_remarks_of_the_program_for_the_model() {
         _ => None,
     });
     assert_eq!(told.collect::<Vec<_>>(), ["a hook has said this", "go on"]);
+}
+
+#[tokio::test]
+async fn a_command_of_the_user_stands_where_it_began() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&said("well"), Some("m")).await.unwrap();
+    let began = Some(Timestamp::now());
+    journal.finish(&outcome()).await.unwrap();
+    let run = ShellRun { line: "echo hi".to_owned(), status: String::new(), began };
+    let blocks = vec![ContentBlock::shell_run(run, "hi"), ContentBlock::text("more")];
+    journal.append(&Message::user(blocks), None).await.unwrap();
+    drop(journal);
+    let order = bench.open(id).history.into_iter().filter_map(|event| match event.kind {
+        EventKind::PromptRead { text, .. } => Some(text.to_string()),
+        EventKind::ShellFinished { line, text, .. } => Some(format!("! {line}: {text}")),
+        EventKind::Finished(outcome) if outcome.end == RunEnd::Completed => Some("end".to_owned()),
+        _ => None,
+    });
+    assert_eq!(order.collect::<Vec<_>>(), ["go", "! echo hi: hi", "end", "more"]);
 }
 
 #[tokio::test]
