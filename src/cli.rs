@@ -287,11 +287,22 @@ impl CommonArgs {
     }
 }
 
+/// `help sessions` as `sessions --help`. Without a command behind it, `help` is that of caliban.
+fn help_last(mut args: Vec<OsString>) -> Vec<OsString> {
+    let is_command =
+        |word: &OsString| Cli::command().get_subcommands().any(|it| **word == *it.get_name());
+    if args.get(1).is_some_and(|word| word == "help") && args.get(2).is_none_or(is_command) {
+        args.remove(1);
+        args.push("--help".into());
+    }
+    args
+}
+
 impl Cli {
     /// Parses the arguments, including the program's name. A command must stand alone: next to a
     /// prompt or `--print` it is more likely part of the prompt.
     pub fn from_args(args: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let mut cli = Self::try_parse_from(args)?;
+        let mut cli = Self::try_parse_from(help_last(args.into_iter().collect()))?;
         cli.print.print |= cli.drive.input_format == Some(InputFormat::StreamJson);
         let SessionArgs { continue_newest, resume, fork_session, session_id, .. } = &cli.session;
         let stored = *continue_newest || resume.is_some();

@@ -125,7 +125,7 @@ pub enum SessionsAction {
     /// Delete the sessions that have not been used for many days; those that are open stay.
     Prune {
         /// Delete those last used more than so many days ago [default: session.keep_days, 30].
-        #[arg(long, value_name = "DAYS", value_parser = parse_days)]
+        #[arg(long, value_name = "DAYS", value_parser = parse_days, allow_negative_numbers = true)]
         older_than: Option<u32>,
         /// Only list them.
         #[arg(long)]

@@ -99,10 +99,27 @@ fn resume_takes_an_id_or_none() {
 
 #[test]
 fn a_wrong_number_of_days_says_what_is_meant() {
-    for days in ["abc", "-3", "1.5"] {
-        let error = try_parse(&["sessions", "prune", &format!("--older-than={days}")]).unwrap_err();
+    let joined = ["abc", "-3", "1.5"].map(|days| vec![format!("--older-than={days}")]);
+    let apart = ["-1", "abc"].map(|days| vec!["--older-than".to_owned(), days.to_owned()]);
+    for days in joined.into_iter().chain(apart) {
+        let line: Vec<&str> =
+            ["sessions", "prune"].into_iter().chain(days.iter().map(String::as_str)).collect();
+        let error = try_parse(&line).unwrap_err();
         assert!(error.to_string().contains("a number of days, such as 30"), "{error}");
     }
+}
+
+#[test]
+fn help_before_a_command_is_the_help_of_that_command() {
+    for line in [vec!["help"], vec!["help", "sessions"], vec!["help", "sessions", "prune"]] {
+        let error = try_parse(&line).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::DisplayHelp, "{error}");
+        let named = format!("Usage: caliban {}", line[1..].join(" "));
+        assert!(error.to_string().contains(&named), "{error}");
+    }
+    assert_eq!(parse(&["help me"]).prompt.as_deref(), Some("help me"));
+    assert_eq!(parse(&["-p", "help"]).prompt.as_deref(), Some("help"));
+    assert_eq!(parse(&["--", "help"]).prompt.as_deref(), Some("help"));
 }
 
 #[test]
