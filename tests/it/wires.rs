@@ -273,6 +273,13 @@ async fn an_answer_that_the_limit_cut_off_and_a_refusal_are_told_apart_from_an_a
         let run = scene.world.run(args).finish().await;
         run.assert_code(1);
         assert_eq!(run.result()["is_error"], true, "{wire:?}: {run}");
+        // After these few tokens, the limit was not the one that was asked for.
+        scene.server.when("TASK-3").reply(text("half a").stop("max_tokens"));
+        let args = ["-p", "TASK-3", "--output-format", "json"];
+        let run = scene.world.run(args).finish().await;
+        run.assert_code(5);
+        let early = "the server ended the answer early: it is partial";
+        assert!(run.stdout.contains(early), "{wire:?}: {run}");
         scene.server.finish();
     })
     .await;

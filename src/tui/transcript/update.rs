@@ -24,13 +24,10 @@ pub fn transcribe(transcript: &mut TranscriptState, kind: EventKind, now: Durati
             _ => {}
         },
         EventKind::Retrying { .. } => transcript.void_request(),
-<<<<<<< HEAD
         EventKind::TurnFinished { whole: true, .. } => transcript.request_finished(now),
-=======
         EventKind::Note { text } => {
             transcript.push(ItemKind::Notice { level: NoticeLevel::Info, text });
         }
->>>>>>> 5e7cb166 (tui: name the step of the to-do list while the turn works)
         EventKind::TurnFinished { .. } => transcript.finish_growing_at(now),
         EventKind::ToolStarted { id, name, summary } => transcript.call_started(id, name, summary),
         EventKind::ToolProgress { id, text } => transcript.call_progress(&id, &text),

@@ -6,7 +6,7 @@ use std::process::Command;
 use super::{NOTHING, send};
 use crate::support::pty::{CTRL_D, ENTER, ESC, Screen};
 use crate::support::scene::{DONE, PARENT, Scene};
-use crate::support::script::text;
+use crate::support::script::{bash, text};
 
 fn git(scene: &Scene, words: &[&str]) {
     let mut git = Command::new("git");
@@ -154,5 +154,24 @@ async fn a_link_among_the_files_with_instructions_is_shown_with_its_target() {
     assert!(!shown.contains("new: instructions for this project"), "{shown}");
     let link = shown.lines().find(|row| row.contains("not read: a link to "));
     assert!(link.is_some_and(|row| row.contains("victim.sh")), "{shown}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_prompt_that_no_money_is_left_for_stays_in_the_draft() {
+    let scene = Scene::new();
+    let dear = text("so far").tool_use("Bash", bash("true")).usage(1000, 120_000);
+    scene.server.when(PARENT).reply(dear);
+    let args =
+        ["--model", "claude-sonnet-5", "--max-budget-usd", "1.00", "--allowed-tools", "Bash(true)"];
+    let screen = Screen::start(&scene.world, args, 120, 30);
+    screen.wait_for("? keys");
+    send(&screen, "PARENT-1 go");
+    screen.wait_for("budget $1.00 spent");
+    screen.wait_for("quit, then `caliban -c --max-budget-usd USD` goes on with a higher limit");
+    send(&screen, "and more of it");
+    screen.wait_for("The budget of $1.00 is spent: quit, then");
+    let shown = screen.wait_for("Refused · your text is back in the prompt");
+    assert_eq!(shown.matches("and more of it").count(), 1, "{shown}");
     scene.server.finish();
 }
