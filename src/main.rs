@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use caliban::cli::{self, Cli};
-use caliban::protocol::{printable, printable_message};
+use caliban::protocol::{Charset, printable, printable_message};
 use caliban::{app, command, config};
 
 /// The exit code for arguments that cannot be used.
@@ -57,6 +57,8 @@ fn hide_memory() {
 
 fn fail(message: &str, code: u8) -> ExitCode {
     // If stderr is gone, nobody can be notified.
-    let _ = write!(std::io::stderr(), "{}", printable(message));
+    let charset = Charset::from_env(&config::env::capture());
+    let text = printable(message);
+    let _ = write!(std::io::stderr(), "{}", charset.encode_for(&std::io::stderr(), &text));
     ExitCode::from(code)
 }

@@ -38,7 +38,7 @@ use crate::headless::{
 };
 use crate::hook::Hook;
 use crate::permission::Gate;
-use crate::protocol::{Command, EventFilter, EventQueue, PermissionMode, SharedPeer};
+use crate::protocol::{Charset, Command, EventFilter, EventQueue, PermissionMode, SharedPeer};
 use crate::provider::{Model, ModelSource, ProviderError};
 use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::subagent::registry::Definitions;
@@ -101,13 +101,14 @@ fn prepare_start(
     resumed::keep_model(&mut setup, &open, &Choices::default());
     let log = log::start(&setup)?;
     if cli.print.output_format == Some(OutputFormat::StreamJson) {
+        let charset = Charset::from_env(&setup.env);
         let LoadedConfig { untrusted, starts, .. } = &setup.loaded;
         for line in
             setup.trust.notice(untrusted).into_iter().chain(setup.trust.start_notice(starts))
         {
             // The frames notify the program; readers of its log must see it too. If stderr is gone,
             // nobody reads it.
-            let _ = headless::say(&format!("caliban: {line}"));
+            let _ = headless::say(&format!("caliban: {line}"), charset);
         }
     }
     Ok((setup, open, prompt, log))
@@ -230,6 +231,7 @@ impl HeadlessParts {
         }
         parts.hooks.register(hooks);
         let format = cli.print.output_format.unwrap_or_default();
+        let charset = Charset::from_env(&setup.env);
         let info = info(&setup, &parts, &model, format);
         let info = SessionInfo { subagent_text, ..info };
         let is_set = |name: &str| setup.env.non_empty(name).is_some();
@@ -246,6 +248,7 @@ impl HeadlessParts {
             info,
             format,
             verbose: cli.print.verbose,
+            charset,
             backend,
             asker,
             state_reader,
@@ -373,6 +376,7 @@ fn no_model() -> ProviderError {
 pub(crate) async fn serve(parts: HeadlessParts, prompts: PromptSource) -> Result<u8, AppError> {
     let (commands, receiver) = mpsc::channel(COMMAND_CAPACITY);
     let HeadlessParts { parts, open, settings } = parts;
+    let charset = settings.charset;
     let (events, redactor) = (parts.events.clone(), parts.agents.redactor.clone());
     let mut runtime = Runtime::new(parts);
     runtime.open(open).await.map_err(AppError::Usage)?;
@@ -388,7 +392,7 @@ pub(crate) async fn serve(parts: HeadlessParts, prompts: PromptSource) -> Result
     let _ = commands.send(Command::Shutdown).await;
     let _ = backend.await;
     // If stderr is gone, nobody can be notified.
-    let _ = headless::say_remaining(&events);
+    let _ = headless::say_remaining(&events, charset);
     Ok(code?)
 }
 

@@ -6,7 +6,7 @@ use setup::{AppError, Setup};
 use crate::cli::{AuthAction, Cli, CliCommand, ConfigAction, PermissionsAction, PrintArgs};
 use crate::command;
 use crate::exec::sandbox::{ProcessBounds, ReadBounds};
-use crate::protocol::EnvOverlay;
+use crate::protocol::{Charset, EnvOverlay};
 use crate::subagent::registry::Definitions;
 
 mod ask_tool;
@@ -95,5 +95,5 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
             command::config::config(&action.clone().unwrap_or_default(), setup)?
         }
     };
-    Ok(report.print())
+    Ok(report.print(Charset::from_env(env)))
 }

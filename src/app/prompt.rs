@@ -8,6 +8,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::setup::AppError;
 use crate::headless::{self, PromptInput};
+use crate::protocol::Charset;
 
 /// The maximum size of a prompt on stdin, in bytes.
 const MAX_STDIN_BYTES: u64 = 8 << 20;
@@ -50,6 +51,7 @@ fn has_input(stdin: &Stdin) -> Result<bool, AppError> {
         let _ = headless::say(
             "caliban: no input on stdin within 3 s, so the prompt is only the argument; \
              add < /dev/null to skip the wait",
+            Charset::Ascii,
         );
     }
     Ok(ready > 0)

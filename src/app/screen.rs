@@ -23,7 +23,9 @@ use crate::config::models::Catalogue;
 use crate::config::{Config, LoadedConfig, Origin, ProjectStart, UntrustedItem};
 use crate::headless::say_remaining;
 use crate::permission::Gate;
-use crate::protocol::{Command, EnvOverlay, EventQueue, MotionMode, NoticeLevel, SessionId};
+use crate::protocol::{
+    Charset, Command, EnvOverlay, EventQueue, MotionMode, NoticeLevel, SessionId,
+};
 use crate::runtime::{OpenRequest, Runtime, RuntimeParts};
 use crate::tool::mcp::Mcp;
 use crate::tui::FirstRun;
@@ -155,6 +157,7 @@ pub(crate) fn show(
 ) -> Result<ScreenEnd, AppError> {
     let config = &setup.loaded.config;
     let log = log::start(setup)?;
+    let charset = Charset::from_env(&setup.env);
     let Screen { choices, retention, events, catalogue, models, gate, open, mut start, mcp } =
         shown;
     let typed = std::mem::take(&mut start.typed);
@@ -219,10 +222,10 @@ pub(crate) fn show(
         let _ = commands.send(Command::Shutdown).await;
         let _ = backend.await;
         // If the terminal is gone, nobody can be notified.
-        let _ = say_remaining(&events);
+        let _ = say_remaining(&events, charset);
         let exit = exit?;
         let text = exit.summary.iter().map(|line| format!("{line}\n")).collect();
-        let code = CommandReport { text, ..CommandReport::default() }.print();
+        let code = CommandReport { text, ..CommandReport::default() }.print(charset);
         Ok(match exit.signal {
             Some(signal) => ScreenEnd::Exit(u8::try_from(128 + signal).unwrap_or(1)),
             None if exit.demo => ScreenEnd::Demo,

@@ -19,7 +19,7 @@ use crate::config::{Dirs, Overrides};
 use crate::headless::{
     ControlBackend, EVENT_CAPACITY, HeadlessSettings, PromptInput, PromptSource,
 };
-use crate::protocol::{EnvOverlay, EventQueue, SessionId};
+use crate::protocol::{Charset, EnvOverlay, EventQueue, SessionId};
 use crate::provider::scripted::{MODEL, Scripted};
 use crate::provider::{ChildModel, Model, ModelSource, ProviderError, RetryPolicy};
 use crate::runtime::OpenRequest;
@@ -78,6 +78,7 @@ pub(crate) fn run(cli: &Cli, env: &EnvOverlay, args: &PrintArgs) -> Result<u8, A
             info: headless::info(&setup, &parts, &model, format),
             format,
             verbose: args.verbose,
+            charset: Charset::from_env(env),
             backend: Arc::new(DemoModel),
             asker: None,
             state_reader: None,

@@ -8,14 +8,18 @@ use std::process::Command;
 
 use nix::unistd::close;
 
-use super::fail;
 use crate::exec::sandbox::{self, ProcessBounds};
 use crate::exec::supervise;
-use crate::protocol::EnvOverlay;
+use crate::protocol::{Charset, EnvOverlay};
 
 /// A shell's exit codes for programs that cannot run or do not exist.
 const CANNOT_RUN: u8 = 126;
 const NOT_FOUND: u8 = 127;
+
+/// Prints an error. The locale is that of the program, so a terminal gets ASCII alone.
+fn fail(message: &str, code: u8) -> u8 {
+    super::fail(message, code, Charset::Ascii)
+}
 
 /// `caliban sandbox`: replaces this process with a program that can only write, or only read, below
 /// the given folders. It starts the shells of confined agents and read-only commands. Returns only

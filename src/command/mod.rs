@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::protocol::{clip_chars, printable, printable_message};
+use crate::protocol::{Charset, clip_chars, printable, printable_message};
 
 pub mod agents;
 pub mod auth;
@@ -60,21 +60,21 @@ impl CommandReport {
     }
 
     /// Prints it and returns the exit code. A closed pipe is not an error.
-    pub fn print(&self) -> u8 {
+    pub fn print(&self, charset: Charset) -> u8 {
         let mut out = io::stdout().lock();
         // A file or another program gets the unchanged text, for example an export.
         let text = match out.is_terminal() {
-            true => Cow::Owned(self.fitted(terminal_width(&out))),
+            true => Cow::Owned(charset.encode(&self.fitted(terminal_width(&out))).into_owned()),
             false => Cow::Borrowed(&self.text),
         };
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         if let Err(error) = written
             && error.kind() != ErrorKind::BrokenPipe
         {
-            return fail(&format!("cannot write to stdout: {error}"), 1);
+            return fail(&format!("cannot write to stdout: {error}"), 1, charset);
         }
         match &self.error {
-            Some(message) => fail(message, 2),
+            Some(message) => fail(message, 2, charset),
             None => u8::from(self.broken),
         }
     }
@@ -105,9 +105,10 @@ fn cut_line(line: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(cut)
 }
 
-fn fail(message: &str, code: u8) -> u8 {
+fn fail(message: &str, code: u8, charset: Charset) -> u8 {
     // If stderr is gone, nobody can be notified.
-    let _ = writeln!(io::stderr(), "caliban: {}", printable_message(message));
+    let text = printable_message(message);
+    let _ = writeln!(io::stderr(), "caliban: {}", charset.encode_for(&io::stderr(), &text));
     code
 }
 

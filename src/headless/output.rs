@@ -9,10 +9,10 @@ use super::frame::Frames;
 use super::info::{SessionInfo, SessionState, StateReader};
 use super::input::PromptInput;
 use super::result::{self, Totals};
-use super::stdout::Stdout;
+use super::stdout::{Stdout, json_line};
 use crate::cli::OutputFormat;
 use crate::protocol::{
-    AgentEvent, CompactionState, EventKind, EventQueue, NoticeLevel, Redactor, RunOutcome,
+    AgentEvent, Charset, CompactionState, EventKind, EventQueue, NoticeLevel, Redactor, RunOutcome,
     printable, printable_message,
 };
 
@@ -22,6 +22,8 @@ pub(super) struct OutputWriter {
     totals: Totals,
     format: OutputFormat,
     verbose: bool,
+    /// The characters of a terminal.
+    charset: Charset,
     stdout: Stdout,
     /// Masks keys in frames and messages. Requests to the driving program are not masked, because
     /// its answer is executed.
@@ -34,11 +36,12 @@ impl OutputWriter {
         info: SessionInfo,
         format: OutputFormat,
         verbose: bool,
+        charset: Charset,
         stdout: Stdout,
         redactor: Redactor,
     ) -> Self {
         let frames = Frames::new(info);
-        Self { frames, totals: Totals::default(), format, verbose, stdout, redactor }
+        Self { frames, totals: Totals::default(), format, verbose, charset, stdout, redactor }
     }
 
     /// Sets the servers and tools for the first frame.
@@ -132,7 +135,7 @@ impl OutputWriter {
     }
 
     fn say(&self, line: &str) -> io::Result<()> {
-        say(&self.redactor.mask_keys(line))
+        say(&self.redactor.mask_keys(line), self.charset)
     }
 
     /// Waits until stdout fails. The output cannot be used after that.
@@ -148,14 +151,16 @@ impl OutputWriter {
     async fn write_frames(&mut self, frames: &[Value]) -> io::Result<()> {
         let mut lines = Vec::new();
         for frame in frames {
-            serde_json::to_writer(&mut lines, &*self.redactor.mask_json(frame))?;
-            lines.push(b'\n');
+            lines.extend(json_line(&self.redactor.mask_json(frame)));
         }
         self.stdout.write(lines).await
     }
 
     async fn text(&mut self, text: &str) -> io::Result<()> {
-        let shown = if io::stdout().is_terminal() { printable(text) } else { text.to_owned() };
+        let shown = match io::stdout().is_terminal() {
+            true => self.charset.encode(&printable(text)).into_owned(),
+            false => text.to_owned(),
+        };
         self.stdout.write(format!("{shown}\n").into_bytes()).await
     }
 
@@ -189,10 +194,10 @@ impl OutputWriter {
 ///
 /// # Errors
 /// If stderr cannot be written.
-pub fn say_remaining(events: &EventQueue) -> io::Result<()> {
+pub fn say_remaining(events: &EventQueue, charset: Charset) -> io::Result<()> {
     let mut rest = Vec::new();
     events.drain_ready(&mut rest, usize::MAX);
-    rest.iter().filter_map(|event| warning(&event.kind)).try_for_each(|line| say(&line))
+    rest.iter().filter_map(|event| warning(&event.kind)).try_for_each(|line| say(&line, charset))
 }
 
 /// Returns the line for a warning or error.
@@ -212,6 +217,7 @@ fn warning(kind: &EventKind) -> Option<String> {
 ///
 /// # Errors
 /// If stderr cannot be written.
-pub fn say(line: &str) -> io::Result<()> {
-    writeln!(io::stderr(), "{}", printable_message(line))
+pub fn say(line: &str, charset: Charset) -> io::Result<()> {
+    let text = printable_message(line);
+    writeln!(io::stderr(), "{}", charset.encode_for(&io::stderr(), &text))
 }

@@ -18,9 +18,9 @@ use super::slash::{self, LocalCommand};
 use super::stdio_transport::StdioTransport;
 use crate::cli::OutputFormat;
 use crate::protocol::{
-    AgentEvent, AgentId, AgentPath, Command, CompactionState, EventKind, EventQueue, Failure,
-    NoticeLevel, PromptId, PromptImage, PromptTiming, QuestionId, QueuedPrompt, Redactor, RunEnd,
-    RunOutcome,
+    AgentEvent, AgentId, AgentPath, Charset, Command, CompactionState, EventKind, EventQueue,
+    Failure, NoticeLevel, PromptId, PromptImage, PromptTiming, QuestionId, QueuedPrompt, Redactor,
+    RunEnd, RunOutcome,
 };
 
 /// The number of events to write before checking stdin again.
@@ -44,6 +44,8 @@ pub struct HeadlessSettings {
     pub format: OutputFormat,
     /// Whether to report progress on stderr, unless stdout carries frames.
     pub verbose: bool,
+    /// The characters of a terminal on stdout or stderr.
+    pub charset: Charset,
     /// Handles control requests.
     pub backend: Arc<dyn ControlBackend>,
     /// Answers permission questions; `None` means the program that writes to stdin.
@@ -88,8 +90,16 @@ impl HeadlessRun {
     /// Creates a run that has not begun.
     pub fn new(headless: Headless, transport: StdioTransport) -> Self {
         let Headless { commands, events, redactor, settings } = headless;
-        let HeadlessSettings { info, format, verbose, backend, asker, state_reader, replays } =
-            settings;
+        let HeadlessSettings {
+            info,
+            format,
+            verbose,
+            charset,
+            backend,
+            asker,
+            state_reader,
+            replays,
+        } = settings;
         let driven = transport.has_handshake();
         let asker = asker.unwrap_or_else(|| Arc::new(PeerAsker(transport.peer())));
         let StdioTransport { stdout, client, queue, .. } = transport;
@@ -97,7 +107,7 @@ impl HeadlessRun {
             handler: ControlHandler::new(commands.clone(), backend, &info),
             commands,
             events,
-            output: OutputWriter::new(info, format, verbose, stdout, redactor),
+            output: OutputWriter::new(info, format, verbose, charset, stdout, redactor),
             queue,
             client,
             questions: PendingQuestions::new(asker),
@@ -490,6 +500,7 @@ mod tests {
         let settings = HeadlessSettings {
             info: info(),
             format: OutputFormat::Text,
+            charset: Charset::default(),
             verbose: false,
             backend: Arc::new(NoServers),
             asker: None,

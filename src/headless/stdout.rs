@@ -1,6 +1,6 @@
 //! Writes stdout on its own thread, so that signals are still handled if the reader stops reading.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
@@ -75,8 +75,33 @@ impl Stdout {
 impl StdoutSender {
     /// Queues a line; waits while the queue is full. Returns false if stdout has failed.
     pub async fn line(&self, line: &Value) -> bool {
-        self.0.send(StdoutChunk::Bytes(format!("{line}\n").into_bytes())).await.is_ok()
+        self.0.send(StdoutChunk::Bytes(json_line(line))).await.is_ok()
     }
+}
+
+/// Returns a frame as a line. On a terminal, all characters beyond ASCII are escapes of JSON, since some of
+/// them would be acted on.
+pub fn json_line(frame: &Value) -> Vec<u8> {
+    let mut line = frame.to_string();
+    if !line.is_ascii() && io::stdout().is_terminal() {
+        line = ascii_json(&line);
+    }
+    line.push('\n');
+    line.into_bytes()
+}
+
+fn ascii_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match matches!(c, ' '..='~') {
+            true => out.push(c),
+            false => {
+                let mut units = [0; 2];
+                out.extend(c.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+        }
+    }
+    out
 }
 
 fn write(mut chunks: mpsc::Receiver<StdoutChunk>) -> io::Result<()> {

@@ -3,6 +3,7 @@
 //! Every other module may use this one; it uses none of them.
 
 pub mod access;
+pub mod charset;
 pub mod command;
 pub mod display;
 pub mod env;
@@ -39,6 +40,7 @@ pub mod wait;
 pub mod worktree;
 
 pub use access::{Access, BashVersion, PathTarget, ReadOnly};
+pub use charset::{Charset, ascii_sign};
 pub use command::{Command, PromptTiming, QueuedPrompt, Sender};
 pub use display::{MotionMode, NotificationMethod, PaneLayout};
 pub use env::{DEPTH_VARIABLE, EnvOverlay, LINE_VARIABLES};

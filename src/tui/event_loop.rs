@@ -18,7 +18,7 @@ use ratatui::layout::Position;
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
-use crate::protocol::{AgentEvent, Command, EventQueue, MotionMode, NoticeLevel};
+use crate::protocol::{AgentEvent, Charset, Command, EventQueue, MotionMode, NoticeLevel};
 
 use super::chrome;
 use super::exit_summary::exit_summary;
@@ -117,7 +117,8 @@ pub async fn run(mut io: TuiIo, host: Arc<dyn ScreenHost>) -> Result<ScreenExit,
         home: env.get_os("HOME").map(Into::into),
     });
     let (mouse, lines) = (io.settings.mouse, io.settings.screen_reader);
-    let options = GuardOptions { mouse, log: io.log.clone(), lines, links };
+    let charset = Charset::from_env(env);
+    let options = GuardOptions { mouse, log: io.log.clone(), lines, charset, links };
     let mut guard = TerminalGuard::enter(&options)?;
     let mut exit = Box::pin(run_on(io, host, themes, &mut guard, keyboard)).await?;
     if guard.leave().is_err() {

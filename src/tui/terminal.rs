@@ -13,7 +13,7 @@ use ratatui::buffer::Cell;
 use ratatui::layout::Size;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 
-use crate::protocol::{EnvOverlay, NotificationMethod};
+use crate::protocol::{Charset, EnvOverlay, NotificationMethod};
 
 use super::text::{CopyError, one_line, osc52};
 
@@ -27,7 +27,7 @@ mod panic_hook;
 pub use lines::PromptRows;
 pub use links::{LinkBase, has_links};
 
-use backend::{ColumnBackend, mark_covered_cells};
+use backend::{ColumnBackend, encode_cells, mark_covered_cells};
 use links::Link;
 use output::{
     CURSOR_RESTORE, CURSOR_SAVE, FRAME_BEGIN, FRAME_END, KEYBOARD_PUSH, MOUSE_OFF, MOUSE_ON,
@@ -51,6 +51,8 @@ pub struct GuardOptions {
     pub log: Option<PathBuf>,
     /// Whether to print lines on the terminal's own screen instead of drawing frames.
     pub lines: bool,
+    /// The characters that the terminal takes.
+    pub charset: Charset,
     /// Where the links of paths lead, if the terminal has links.
     pub links: Option<LinkBase>,
 }
@@ -77,11 +79,13 @@ impl TerminalGuard {
             return Err(io::Error::other(why));
         }
         let (mouse, lines) = (options.mouse && !options.lines, options.lines);
-        let modes = TerminalModes { raw: true, mouse, lines, ..TerminalModes::default() };
+        let charset = options.charset;
+        let modes = TerminalModes { raw: true, mouse, lines, charset, ..TerminalModes::default() };
         let output = TerminalOutput::new(open_output(), modes);
         panic_hook::install(output.clone(), options.log.clone());
         let mut guard = Self::with_output(output, Viewport::Fullscreen)?;
-        guard.link_base.clone_from(&options.links);
+        // The cells of a name that the terminal does not take would lead elsewhere.
+        guard.link_base = options.links.clone().filter(|_| charset == Charset::Utf8);
         Ok(guard)
     }
 
@@ -146,7 +150,12 @@ impl TerminalGuard {
         if !sink.modes.entered {
             return Ok(());
         }
-        let out = lines::update(self.prompt.as_ref(), lines, &prompt);
+        let charset = sink.modes.charset;
+        let encode = |lines: &[String]| -> Vec<String> {
+            lines.iter().map(|line| charset.encode(line).into_owned()).collect()
+        };
+        let prompt = PromptRows { rows: encode(&prompt.rows), ..prompt };
+        let out = lines::update(self.prompt.as_ref(), &encode(lines), &prompt);
         self.prompt = Some(prompt);
         if out.is_empty() {
             return Ok(());
@@ -158,8 +167,10 @@ impl TerminalGuard {
     /// Draws a frame, then the links that have changed in it.
     fn draw_linked(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         let size = self.terminal.get_frame().area();
+        let charset = self.output.sink().modes.charset;
         let drawn = self.terminal.draw(|frame| {
             render(frame);
+            encode_cells(charset, frame.buffer_mut());
             mark_covered_cells(frame.buffer_mut());
         })?;
         let Some(base) = &self.link_base else { return Ok(()) };

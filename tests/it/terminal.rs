@@ -156,6 +156,65 @@ async fn a_locale_that_is_not_utf8_gets_ascii_alone() {
     scene.server.finish();
 }
 
+/// Letters whose second byte starts a sequence of 8-bit terminals, and others.
+const EIGHT_BIT: &str = "\u{db}2K\u{db}5G\u{dd}0;x \u{d0} \u{e9} 日本 👩\u{200d}💻 █ …";
+
+#[tokio::test]
+async fn no_byte_beyond_ascii_reaches_a_terminal_whose_locale_is_not_utf8() {
+    for reader in [false, true] {
+        let mut scene = Scene::new();
+        scene.world.env("LANG", "C");
+        scene.world.write("evil.txt", EIGHT_BIT);
+        let read = json!({ "file_path": scene.world.project_dir().join("evil.txt") });
+        let line = format!("touch EVIL; : {EIGHT_BIT}");
+        let write = json!({ "file_path": format!("{EIGHT_BIT}.txt"), "content": EIGHT_BIT });
+        scene
+            .server
+            .when(PARENT)
+            .reply(text(EIGHT_BIT).tool_use("Read", read))
+            .then(tool_use("Bash", bash(&line)).tool_use("Write", write))
+            .then(text(&format!("{EIGHT_BIT} {DONE}")));
+        let args: &[&str] = if reader { &["--screen-reader"] } else { &[] };
+        let prompt = format!("PARENT-1 {EIGHT_BIT}");
+        let args = args.iter().copied().chain([prompt.as_str()]);
+        let screen = Screen::start(&scene.world, args, 120, 40);
+        let shown = screen.wait_for("Yes");
+        assert!(shown.contains("touch EVIL; : <U+00DB>2K<U+00DB>5G<U+00DD>0;x"), "{shown}");
+        assert!(shown.contains("<U+2588>"), "{shown}");
+        screen.keys("1");
+        screen.wait_for(
+            "wants to write \"<U+00DB>2K<U+00DB>5G<U+00DD>0;x <U+00D0> <U+00E9> <U+65E5>",
+        );
+        screen.wait_for("1  Yes");
+        screen.keys("1");
+        screen.wait_for(DONE);
+        screen.keys(CTRL_D);
+        let raw = screen.exit().raw;
+        let at = raw.iter().position(|byte| !byte.is_ascii());
+        let around = at.map(|at| String::from_utf8_lossy(&raw[at.saturating_sub(200)..]));
+        assert_eq!(around, None);
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
+async fn messages_and_answers_on_such_a_terminal_are_ascii_too() {
+    let mut scene = Scene::new();
+    scene.world.env("LANG", "C");
+    scene.server.when(PARENT).reply(text(EIGHT_BIT)).then(text(EIGHT_BIT));
+    for args in [
+        &["-p", "PARENT-1 go"][..],
+        &["-p", "--output-format", "stream-json", "--verbose", "PARENT-1 go"],
+        &["--resume", EIGHT_BIT],
+        &["sessions", "show", EIGHT_BIT],
+        &[&format!("--{EIGHT_BIT}")],
+    ] {
+        let raw = Screen::start(&scene.world, args.iter().copied(), 120, 40).exit().raw;
+        assert!(raw.is_ascii() && raw.len() > 9, "{}", String::from_utf8_lossy(&raw));
+    }
+    scene.server.finish();
+}
+
 /// What was put on the clipboard, in order.
 fn copied(raw: &[u8]) -> Vec<String> {
     let raw = String::from_utf8_lossy(raw).into_owned();

@@ -18,7 +18,7 @@ use crate::config::{KeySource, LoadedConfig, Overrides};
 use crate::disk::ProjectFolders;
 use crate::exec::child_env;
 use crate::memory::{Memory, MemorySources};
-use crate::protocol::{EnvOverlay, McpState, count, printable_path};
+use crate::protocol::{Charset, EnvOverlay, McpState, count, printable_path};
 use crate::subagent::registry::{DefinitionSources, Definitions};
 use crate::tui::page::PageLine;
 
@@ -60,7 +60,7 @@ pub(crate) fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         definitions: None,
         agents: cli.tools.agents.clone(),
     };
-    parts::block_on(async { Ok(report(&doctor.findings().await).print()) })
+    parts::block_on(async { Ok(report(&doctor.findings().await).print(Charset::from_env(env))) })
 }
 
 impl Doctor {

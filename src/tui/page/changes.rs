@@ -58,13 +58,14 @@ pub fn change_lines(
 }
 
 fn title(file: &FileChange, added: usize, removed: usize, theme: &Theme) -> Line<'static> {
-    let name = reveal_line(&file.path);
+    let revealed = |text: &str| reveal_line(&theme.glyphs.number(text));
+    let name = revealed(&file.path);
     let mut spans = vec![Span::styled(name, theme.text.add_modifier(Modifier::BOLD))];
     let note = match &file.kind {
         ChangeKind::Modified => String::new(),
         ChangeKind::Added => "new".to_owned(),
         ChangeKind::Deleted => "deleted".to_owned(),
-        ChangeKind::Renamed { from } => format!("renamed from {}", reveal_line(from)),
+        ChangeKind::Renamed { from } => format!("renamed from {}", revealed(from)),
         ChangeKind::Untracked => "untracked".to_owned(),
     };
     if !note.is_empty() {
@@ -75,7 +76,7 @@ fn title(file: &FileChange, added: usize, removed: usize, theme: &Theme) -> Line
         Some(FileMode::Executable) => ("  executable".to_owned(), false),
         Some(FileMode::Link { target: None }) => ("  a link".to_owned(), true),
         Some(FileMode::Link { target: Some(target) }) => {
-            (format!("  a link to {}", reveal_line(target)), true)
+            (format!("  a link to {}", revealed(target)), true)
         }
     };
     spans.push(Span::styled(mode, theme.question));

@@ -3,13 +3,13 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{Access, Question};
+use crate::protocol::{Access, Question, printable_line};
 use crate::tui::composer::TextBuffer as Typed;
 use crate::tui::composer::draw::DraftLayout;
 use crate::tui::question::content::plain_lines;
 use crate::tui::question::{NO_DIGIT, QuestionQueue, QuestionStage, ShownQuestion, grant, is_plan};
 use crate::tui::text::{reveal_line, width, wrap_hanging, wrap_text};
-use crate::tui::theme::Theme;
+use crate::tui::theme::{Glyphs, Theme};
 
 /// Cells before an answer's text: its digit, the selection mark, a space.
 const MARGIN: usize = 3;
@@ -38,13 +38,18 @@ pub enum AnswerLayout {
 
 impl AnswerLayout {
     /// The arrangements possible at this width, best first.
-    pub fn candidates(open: &ShownQuestion, question: &Question, width: u16) -> Vec<Self> {
+    pub fn candidates(
+        open: &ShownQuestion,
+        question: &Question,
+        width: u16,
+        glyphs: &Glyphs,
+    ) -> Vec<Self> {
         if open.stage != QuestionStage::Choose {
             return vec![Self::Stacked];
         }
         let columns = [(Self::Columns, false), (Self::ShortColumns, true)].into_iter();
         let fitting = columns.filter(|(_, short)| {
-            let (yes, no) = split_yes_no(&answers(question, *short));
+            let (yes, no) = split_yes_no(&answers(question, *short, glyphs));
             max_label_width(&yes) + GAP + max_label_width(&no) <= usize::from(width)
         });
         let best = fitting.map(|(columns, _)| columns).next();
@@ -112,15 +117,15 @@ impl AnswerBlock {
             }
             QuestionStage::Rule(rules) => {
                 if let Some(problem) = &open.problem {
-                    let words = format!("! not written: {}", reveal_line(problem));
-                    lower.lines.extend(plain_lines(&words, width, theme.question));
+                    let words = format!("! not written: {}", printable_line(problem));
+                    lower.lines.extend(plain_lines(&words, width, theme.question, theme));
                 }
                 let added = rules.text().lines().map(str::trim).collect::<Vec<_>>().join(", ");
                 let also = question.worktree.as_ref().map_or("", |_| " and its agents' worktrees");
                 let words = format!(
                     "adds {added} to allow in .caliban/config.local.toml (you, this project{also})"
                 );
-                lower.lines.extend(plain_lines(&words, width, theme.text));
+                lower.lines.extend(plain_lines(&words, width, theme.text, theme));
                 lower.push_input(rules, width, theme);
                 lower.rules = Some(rules.text().to_owned());
             }
@@ -150,9 +155,10 @@ impl AnswerBlock {
         form: AnswerLayout,
         style: &AnswerStyle<'_>,
     ) {
+        let glyphs = style.theme.glyphs;
         let answers = match form {
-            AnswerLayout::Brief if !is_plan(question) => shorten(answers(question, false)),
-            _ => answers(question, form == AnswerLayout::ShortColumns),
+            AnswerLayout::Brief if !is_plan(question) => shorten(answers(question, false, glyphs)),
+            _ => answers(question, form == AnswerLayout::ShortColumns, glyphs),
         };
         match form {
             AnswerLayout::Columns | AnswerLayout::ShortColumns => {
@@ -284,7 +290,7 @@ fn max_label_width(answers: &[AnswerLabel]) -> usize {
 }
 
 /// The question's answers; `short` ones call the asker "it", since the title names it.
-fn answers(question: &Question, short: bool) -> Vec<AnswerLabel> {
+fn answers(question: &Question, short: bool, glyphs: &Glyphs) -> Vec<AnswerLabel> {
     let main = question.path.is_root();
     let plan = is_plan(question);
     let words = |digit: &u8| match digit {
@@ -301,7 +307,8 @@ fn answers(question: &Question, short: bool) -> Vec<AnswerLabel> {
         _ => format!("No, and cancel {}", question.agent),
     };
     let choices = QuestionQueue::choices(question).iter();
-    choices.map(|digit| (*digit, reveal_line(&words(digit)))).collect()
+    let label = |digit| reveal_line(&glyphs.number_in_line(&words(digit)));
+    choices.map(|digit| (*digit, label(digit))).collect()
 }
 
 /// Shortens the answers.

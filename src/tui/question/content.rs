@@ -191,11 +191,11 @@ pub fn asker(question: &Question) -> String {
 
 /// Whether a title of this many cells can hold the whole sentence. A title that is said is without the
 /// signs of frames, so a path, which may have such signs, is in the content instead.
-pub fn fits_title(question: &Question, room: u16, spoken: bool) -> bool {
+pub fn fits_title(question: &Question, room: u16, spoken: bool, theme: &Theme) -> bool {
     if spoken && !request(question).1.is_empty() {
         return false;
     }
-    width(&sentence(question)) + TITLE_MARGIN <= usize::from(room)
+    width(&theme.glyphs.number_in_line(&sentence(question))) + TITLE_MARGIN <= usize::from(room)
 }
 
 /// The request as a sentence: `agent 2 wants to edit src/main.rs`.
@@ -289,7 +289,7 @@ fn wrap_content(
     theme: &Theme,
 ) -> WrappedContent {
     let mut lines = Vec::new();
-    if !fits_title(question, width.saturating_add(4), context.spoken) {
+    if !fits_title(question, width.saturating_add(4), context.spoken, theme) {
         lines.extend(side_lines(&sentence(question), width, theme.text, theme));
     }
     if let Some(asked) = UserQuestion::from_input(&question.input)
@@ -300,25 +300,28 @@ fn wrap_content(
     }
     if is_plan(question) {
         let plan = question.input["plan"].as_str().unwrap_or_default();
-        let plan = plan_lines(&printable(plan), highlighter, theme);
+        let plan = plan_lines(&printable(plan, theme), highlighter, theme);
         lines.extend(plan.iter().flat_map(|line| call_rows(line, width, theme)));
         let call = lines.len();
         lines.extend(reason_lines(question, context, width, theme));
         return WrappedContent { lines, call, changes: (0, 0) };
     }
     if let Access::Command { line, .. } = &question.access {
-        let code = highlighter.code_lines(&printable(line), "bash", theme);
+        let code = highlighter.code_lines(&printable(line, theme), "bash", theme);
         lines.extend(code.iter().flat_map(|line| call_rows(line, width, theme)));
     }
     let rows = |text: &str, style| -> Vec<Line<'static>> {
         let row = |line| call_rows(&Line::styled(line, style), width, theme);
-        printable(text).lines().flat_map(row).collect()
+        printable(text, theme).lines().flat_map(row).collect()
     };
     match &question.access {
-        Access::Fetch { url } => lines.extend(rows(&reveal_line(url), theme.link)),
+        Access::Fetch { url } => {
+            lines.extend(rows(&reveal_line(&theme.glyphs.number(url)), theme.link))
+        }
         Access::Read { paths } | Access::Write { paths } if paths.len() != 1 => {
             for path in paths {
-                lines.extend(rows(&reveal_line(&target_label(path, &question.cwd)), theme.code));
+                let label = target_label(path, &question.cwd);
+                lines.extend(rows(&reveal_line(&theme.glyphs.number(&label)), theme.code));
             }
         }
         _ => {}
@@ -375,14 +378,14 @@ fn all_questions(asked: &[UserQuestion], width: u16, theme: &Theme) -> Vec<Line<
         if number > 0 {
             lines.push(Line::default());
         }
-        lines.extend(plain_lines(&asked.question, width, bold));
+        lines.extend(plain_lines(&asked.question, width, bold, theme));
         for option in &asked.options {
             let label = format!("{} {}", theme.glyphs.bullet, option.label);
-            lines.extend(plain_lines(&label, width, theme.text));
+            lines.extend(plain_lines(&label, width, theme.text, theme));
             let inner = width.saturating_sub(4).max(1);
             let preview = option.preview.as_deref().unwrap_or_default();
             for text in [option.description.trim_end(), preview.trim_end()] {
-                let below = plain_lines(text, inner, theme.dim);
+                let below = plain_lines(text, inner, theme.dim, theme);
                 lines.extend(below.into_iter().map(indented).map(indented));
             }
         }
@@ -465,7 +468,7 @@ fn preview_lines(
     let lines = whole_diff(preview, file, width, theme);
     if lines.is_empty() && !preview.trim().is_empty() {
         let rows = |line| call_rows(&Line::styled(line, theme.text), width, theme);
-        return printable(preview).lines().flat_map(rows).collect();
+        return printable(preview, theme).lines().flat_map(rows).collect();
     }
     lines
 }
@@ -492,7 +495,7 @@ fn other_fields(question: &Question) -> Vec<(String, &Value)> {
 /// The rows of a field that is text. Each line end is a sign, and what follows it a row that continues the
 /// field, so that no line of the text looks like another field or a line of caliban's own.
 fn field_rows(field: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let (text, rest) = (printable(field).replace('\n', "␊\n"), continued(theme));
+    let (text, rest) = (printable(field, theme).replace('\n', "␊\n"), continued(theme));
     let rows = |(at, line): (usize, &str)| {
         let first = if at == 0 { Line::raw("  ") } else { rest.clone() };
         let line = Line::styled(line.to_owned(), theme.text);
@@ -517,7 +520,7 @@ fn call_rows(line: &Line<'_>, width: u16, theme: &Theme) -> Vec<Line<'static>> {
 /// Wraps a line beside a call: who wants it, a warning, or the reason. The sign beside each further row
 /// tells it from a line, wherever a path in it wraps.
 fn side_lines(text: &str, width: u16, style: Style, theme: &Theme) -> Vec<Line<'static>> {
-    let line = Line::styled(reveal_line(text), style);
+    let line = Line::styled(reveal_line(&theme.glyphs.number_in_line(text)), style);
     wrap_written(&line, width, &Line::default(), &continued(theme), theme.dim)
 }
 
@@ -534,13 +537,13 @@ pub fn sign_column(row: &Line<'_>, theme: &Theme) -> Option<u16> {
 }
 
 /// Wraps text of which nothing can hide.
-pub fn plain_lines(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
+pub fn plain_lines(text: &str, width: u16, style: Style, theme: &Theme) -> Vec<Line<'static>> {
     let none = Line::default();
     let wrap = |line| wrap_written(&Line::styled(line, style), width, &none, &none, style);
-    printable(text).lines().flat_map(wrap).collect()
+    printable(text, theme).lines().flat_map(wrap).collect()
 }
 
 /// Text with visible signs for control characters and tabs, so that nothing in it can hide.
-fn printable(text: &str) -> String {
-    sanitize(&reveal(text).replace('\t', "␉")).into_owned()
+fn printable(text: &str, theme: &Theme) -> String {
+    sanitize(&reveal(&theme.glyphs.number(text)).replace('\t', "␉")).into_owned()
 }

@@ -326,16 +326,17 @@ fn title(
 ) -> BorderText {
     let theme = painter.theme;
     let asker = colour(model, &question.path, painter);
+    let numbered = |text: String| theme.glyphs.number_in_line(&text).into_owned();
     let (number, all) = model.questions.place_in_queue(question.id);
     let bold = Modifier::BOLD;
     let mut left = vec![
         Span::styled(format!("{} ", theme.glyphs.asks), theme.question),
-        Span::styled(content::asker(question), asker.add_modifier(bold)),
+        Span::styled(numbered(content::asker(question)), asker.add_modifier(bold)),
     ];
-    if content::fits_title(question, room, model.settings.screen_reader) {
+    if content::fits_title(question, room, model.settings.screen_reader, theme) {
         let (verb, object) = content::request(question);
         left.push(Span::styled(format!(" {verb}"), theme.text));
-        left.push(Span::styled(object, theme.text.add_modifier(bold)));
+        left.push(Span::styled(numbered(object), theme.text.add_modifier(bold)));
     } else {
         left.push(Span::styled(" needs you", theme.text));
     }

@@ -82,7 +82,7 @@ pub fn place(
         let (width, room) = inner_size(area);
         let all = content.wrapped(question, context, width, theme).lines.len();
         let lower = |form| AnswerBlock::new(open, question, width, form, false, theme).lines.len();
-        let forms = AnswerLayout::candidates(open, question, width);
+        let forms = AnswerLayout::candidates(open, question, width, theme.glyphs);
         let choosing = open.stage == QuestionStage::Choose;
         let over_transcript = layout.panel.is_none() || area == layout.transcript;
         Placement {

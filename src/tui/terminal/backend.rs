@@ -6,7 +6,7 @@ use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::{Buffer, Cell, CellDiffOption, CellWidth as _};
 use ratatui::layout::{Position, Size};
 
-use crate::protocol::certain_columns;
+use crate::protocol::{Charset, certain_columns};
 use crate::tui::text::{most_columns, width};
 
 /// [`CrosstermBackend`], but each sign about whose width terminals disagree is written over blanks, and
@@ -37,6 +37,23 @@ fn excess_columns(sign: &str) -> usize {
     match is_certain(sign) {
         true => 0,
         false => most_columns(sign).saturating_sub(width(sign)),
+    }
+}
+
+/// Puts other signs into cells whose sign the terminal does not take.
+pub(super) fn encode_cells(charset: Charset, buffer: &mut Buffer) {
+    if charset == Charset::Utf8 {
+        return;
+    }
+    for at in 0..buffer.content.len() {
+        if buffer.content[at].symbol().is_ascii() {
+            continue;
+        }
+        let encoded = charset.encode(buffer.content[at].symbol()).into_owned();
+        let signs = encoded.chars().chain(encoded.is_empty().then_some(' '));
+        for (cell, sign) in buffer.content[at..].iter_mut().zip(signs) {
+            cell.set_char(sign);
+        }
     }
 }
 

@@ -10,6 +10,8 @@ use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 use parking_lot::{Mutex, MutexGuard};
 
+use crate::protocol::Charset;
+
 /// How long the terminal may take to read the end.
 const LEAVE_TIME: Duration = Duration::from_millis(500);
 
@@ -65,6 +67,8 @@ pub(super) struct TerminalModes {
     pub(super) titled: bool,
     /// Prints lines on the terminal's own screen.
     pub(super) lines: bool,
+    /// The characters that the terminal takes: no others reach it.
+    pub(super) charset: Charset,
 }
 
 impl TerminalOutput {
@@ -98,7 +102,14 @@ impl Sink {
 
     /// Writes the buffer in one go. A terminal that does not read gets the rest later.
     pub(super) fn send(&mut self) -> io::Result<()> {
-        self.backlog.append(&mut self.buffer);
+        match self.modes.charset {
+            Charset::Utf8 => self.backlog.append(&mut self.buffer),
+            Charset::Ascii => {
+                let text = String::from_utf8_lossy(&self.buffer);
+                self.backlog.extend_from_slice(Charset::Ascii.encode(&text).as_bytes());
+                self.buffer.clear();
+            }
+        }
         // A screenful of styles is enough; don't keep the memory of one huge paste.
         self.buffer.shrink_to(1 << 16);
         self.write_backlog()

@@ -13,6 +13,7 @@ use super::output::TerminalOutput;
 /// message. A panic on another thread is a failed task, which its owner reports; printing it would
 /// garble the screen.
 pub(super) fn install(output: TerminalOutput, log: Option<PathBuf>) {
+    let charset = output.sink().modes.charset;
     let previous = std::panic::take_hook();
     let owner = thread::current().id();
     std::panic::set_hook(Box::new(move |panic| {
@@ -27,7 +28,7 @@ pub(super) fn install(output: TerminalOutput, log: Option<PathBuf>) {
                 if let Some(log) = &log {
                     text.push_str(&format!("Please report it with the end of {}\n", log.display()));
                 }
-                let _ = io::stderr().write_all(printable(&text).as_bytes());
+                let _ = io::stderr().write_all(charset.encode(&printable(&text)).as_bytes());
             }
         }
     }));

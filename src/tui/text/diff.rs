@@ -53,7 +53,7 @@ pub fn whole_diff(
     theme: &Theme,
 ) -> Vec<Line<'static>> {
     let limit = DiffLimit { rows: usize::MAX, key: None };
-    let clean = |text: &str| sanitize(&reveal(text)).into_owned();
+    let clean = |text: &str| sanitize(&reveal(&theme.glyphs.number(text))).into_owned();
     let canvas = Canvas { as_written: true, ..Canvas::new(diff, width, theme) };
     render_diff(diff, file, canvas, limit, &clean)
 }

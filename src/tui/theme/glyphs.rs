@@ -1,13 +1,17 @@
 //! The characters to draw with, those for states, and their ASCII replacements for limited terminals.
 
+use std::borrow::Cow;
+
 use ratatui::buffer::Buffer;
 
-use crate::protocol::{EnvOverlay, RunEnd};
+use crate::protocol::{Charset, EnvOverlay, RunEnd, ascii_sign};
 
 /// Signs and lines, each one cell wide.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Glyphs {
     pub(super) name: &'static str,
+    /// The characters that the terminal takes beside these.
+    charset: Charset,
     /// An agent's states.
     pub queued: &'static str,
     pub waits: &'static str,
@@ -108,6 +112,7 @@ impl Glyph {
 /// Glyphs for nearly all terminals.
 pub static UNICODE: Glyphs = Glyphs {
     name: "unicode",
+    charset: Charset::Utf8,
     queued: "◌",
     waits: "◦",
     asks: "⚑",
@@ -144,8 +149,15 @@ pub static UNICODE: Glyphs = Glyphs {
 };
 
 /// Glyphs for the Linux console, whose font has little beyond ASCII.
-pub static ASCII: Glyphs = Glyphs {
+pub static ASCII: Glyphs = ASCII_GLYPHS;
+
+/// Glyphs for terminals with another encoding than UTF-8, which get no other characters.
+pub static ASCII_ONLY: Glyphs =
+    Glyphs { name: "ascii-only", charset: Charset::Ascii, ..ASCII_GLYPHS };
+
+const ASCII_GLYPHS: Glyphs = Glyphs {
     name: "ascii",
+    charset: Charset::Utf8,
     queued: ".",
     waits: "o",
     asks: "!",
@@ -184,9 +196,11 @@ pub static ASCII: Glyphs = Glyphs {
 impl Glyphs {
     /// Selects the glyphs by `TERM` and the locale. An unset locale is ignored.
     pub fn for_terminal(env: &EnvOverlay) -> &'static Self {
-        let few = matches!(env.non_empty("TERM"), Some("linux" | "dumb" | "vt100" | "vt220"));
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(|name| env.non_empty(name));
-        if few || locale.is_some_and(|locale| !is_utf8(locale)) { &ASCII } else { &UNICODE }
+        match (Charset::from_env(env), env.non_empty("TERM")) {
+            (Charset::Ascii, _) => &ASCII_ONLY,
+            (_, Some("linux" | "dumb" | "vt100" | "vt220")) => &ASCII,
+            _ => &UNICODE,
+        }
     }
 
     /// Whether these are the signs of terminals without Unicode.
@@ -231,9 +245,39 @@ impl Glyphs {
         ]
     }
 
+    /// Shows by number each character of a call that the screen draws as another one. Otherwise a block
+    /// would look like the start of a comment, and two letters like each other.
+    pub fn number<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.number_where(text, |_| true)
+    }
+
+    /// Like [`Self::number`], for a line that may hold signs of our own.
+    pub fn number_in_line<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.number_where(text, |c| !is_own_sign(c))
+    }
+
+    fn number_where<'a>(&self, text: &'a str, is_other: impl Fn(char) -> bool) -> Cow<'a, str> {
+        let is_drawn_as_another = |c: char| match self.charset {
+            Charset::Ascii => true,
+            Charset::Utf8 => ascii_for(c.encode_utf8(&mut [0; 4])).is_some(),
+        };
+        let is_numbered = |c: char| !c.is_ascii() && is_other(c) && is_drawn_as_another(c);
+        if !self.is_ascii() || !text.contains(is_numbered) {
+            return Cow::Borrowed(text);
+        }
+        let mut out = String::with_capacity(text.len());
+        for c in text.chars() {
+            match is_numbered(c) {
+                true => out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
+                false => out.push(c),
+            }
+        }
+        Cow::Owned(out)
+    }
+
     /// Replaces non-ASCII characters in drawn text, if these are the ASCII glyphs.
     pub fn replace_non_ascii(&self, buffer: &mut Buffer) {
-        if self.name != ASCII.name {
+        if !self.is_ascii() {
             return;
         }
         for cell in &mut buffer.content {
@@ -244,33 +288,18 @@ impl Glyphs {
     }
 }
 
-/// Whether a locale such as `de_DE.UTF-8@euro` encodes text as UTF-8.
-fn is_utf8(locale: &str) -> bool {
-    let code = locale.split_once('.').map_or("", |(_, code)| code);
-    let code = code.split('@').next().unwrap_or_default();
-    code.eq_ignore_ascii_case("utf-8") || code.eq_ignore_ascii_case("utf8")
-}
-
 /// ASCII replacement of a sign, whoever drew it. Letters of other scripts stay.
 fn ascii_for(symbol: &str) -> Option<&'static str> {
     let (unicode, ascii) = (UNICODE.signs(), ASCII.signs());
     if let Some(at) = unicode.iter().position(|sign| *sign == symbol) {
         return Some(ascii[at]).filter(|ascii| *ascii != symbol);
     }
-    Some(match symbol.chars().next()? {
-        '–' | '—' | '−' => "-",
-        '…' => "~",
-        '↑' => "^",
-        '←' | '⟨' | '‹' => "<",
-        '⟩' => ">",
-        // Other arrows, pictures of control characters, frames, blocks, signs, and spinners.
-        '\u{2190}'..='\u{21ff}' => ">",
-        '\u{2400}'..='\u{243f}' => "^",
-        '\u{2500}'..='\u{257f}' => "+",
-        '\u{2580}'..='\u{259f}' => "#",
-        '\u{2200}'..='\u{22ff}' | '\u{25a0}'..='\u{27bf}' | '\u{2800}'..='\u{28ff}' => "*",
-        _ => return None,
-    })
+    ascii_sign(symbol.chars().next()?)
+}
+
+/// Whether we write the sign ourselves: in the lines beside a call, or for a character of it.
+fn is_own_sign(c: char) -> bool {
+    matches!(c, '⟨' | '⟩' | '·' | '–' | '−' | '\u{2400}'..='\u{2421}')
 }
 
 #[cfg(test)]
@@ -292,14 +321,18 @@ mod tests {
 
     #[test]
     fn a_locale_that_is_not_utf8_gets_ascii() {
-        for locale in ["C", "POSIX", "de_DE.ISO-8859-1", "de_DE@euro"] {
-            assert_eq!(glyphs(&[("LANG", locale)]), &ASCII, "{locale}");
-        }
-        for locale in ["C.UTF-8", "en_US.utf8", "de_DE.UTF-8@euro", ""] {
-            assert_eq!(glyphs(&[("LANG", locale)]), &UNICODE, "{locale}");
-        }
-        assert_eq!(glyphs(&[("LC_ALL", "C"), ("LANG", "C.UTF-8")]), &ASCII);
-        assert_eq!(glyphs(&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")]), &UNICODE);
+        assert_eq!(glyphs(&[("LANG", "C")]), &ASCII_ONLY);
+        assert_eq!(glyphs(&[("LANG", "C"), ("TERM", "linux")]), &ASCII_ONLY);
+        assert_eq!(glyphs(&[("LANG", "C.UTF-8")]), &UNICODE);
+    }
+
+    #[test]
+    fn what_is_drawn_as_another_character_has_its_number_in_a_call() {
+        let text = "é █ · ⟨x⟩";
+        assert_eq!(UNICODE.number(text), text);
+        assert_eq!(ASCII.number(text), "é ⟨U+2588⟩ ⟨U+00B7⟩ ⟨U+27E8⟩x⟨U+27E9⟩");
+        assert_eq!(ASCII.number_in_line(text), "é ⟨U+2588⟩ · ⟨x⟩");
+        assert_eq!(ASCII_ONLY.number_in_line(text), "⟨U+00E9⟩ ⟨U+2588⟩ · ⟨x⟩");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use ratatui::text::Line;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{TrustAnswer, TrustDialog, TrustQuestion, draw};
+use crate::protocol::Charset;
 use crate::tui::event_loop::{BEHIND_PAUSE, HANGUP, ScreenSignals, TuiError, resolve_theme};
 use crate::tui::keyboard::{Input, Keyboard, PendingInput};
 use crate::tui::linear::{Row, RowPart, lines as spoken_lines};
@@ -28,7 +29,11 @@ pub async fn ask_trust(
     let theme = resolve_theme(settings)?;
     let mut keyboard = Keyboard::open(PendingInput::default())?;
     let lines = settings.screen_reader;
-    let mut guard = TerminalGuard::enter(&GuardOptions { lines, ..GuardOptions::default() })?;
+    let mut guard = TerminalGuard::enter(&GuardOptions {
+        lines,
+        charset: Charset::from_env(&settings.env),
+        ..GuardOptions::default()
+    })?;
     let answer = ask_on(question, &theme, &mut guard, &mut keyboard, lines).await?;
     Ok((answer, keyboard.close()))
 }

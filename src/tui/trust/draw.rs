@@ -136,7 +136,7 @@ fn group_by_file(things: &[TrustItem], room: u16, theme: &Theme) -> Vec<Line<'st
         let mut start = Line::from(Span::styled(number, theme.dim));
         let rest = continued(NUMBER_CELLS, theme);
         for text in escaped_lines(&thing.what) {
-            let text = Line::styled(escape_line(text), theme.text);
+            let text = Line::styled(escape_line(text, theme), theme.text);
             lines.extend(wrap_written(&text, room, &start, &rest, theme.dim));
             start = Line::from(" ".repeat(NUMBER_CELLS + 2));
         }
@@ -181,7 +181,7 @@ pub(super) fn answers(
 
 /// The rows of a path.
 fn path_rows(path: &str, room: u16, style: Style, theme: &Theme) -> Vec<Line<'static>> {
-    let path = Line::styled(escape_line(path), style);
+    let path = Line::styled(escape_line(path, theme), style);
     wrap_written(&path, room, &Line::default(), &continued(0, theme), theme.dim)
 }
 
@@ -191,6 +191,6 @@ fn continued(blanks: usize, theme: &Theme) -> Line<'static> {
 }
 
 /// Escapes a text into one line without hidden characters or terminal controls.
-fn escape_line(text: &str) -> String {
-    reveal_line(&printable(text))
+fn escape_line(text: &str, theme: &Theme) -> String {
+    reveal_line(&printable(&theme.glyphs.number(text)))
 }

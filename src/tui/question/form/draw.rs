@@ -119,14 +119,14 @@ impl FormLines {
         let FormStyle { theme, width, roomy, .. } = style;
         let asked = &question.asked;
         let bold = theme.text.add_modifier(Modifier::BOLD);
-        self.lines.extend(plain_lines(&asked.question, width, bold));
+        self.lines.extend(plain_lines(&asked.question, width, bold, theme));
         if roomy {
             self.lines.push(Line::default());
         }
-        let column = label_column(asked, width);
+        let column = label_column(asked, width, theme);
         for (row, option) in asked.options.iter().enumerate() {
             let start = self.lines.len();
-            let label = style.label(question, row, &reveal_line(&option.label));
+            let label = style.label(question, row, &revealed(&option.label, theme));
             let margin = style.margin(question, row);
             self.push_option(option, &label, &margin, column, style);
             let mut preview = preview_lines(option, margin.width(), style);
@@ -156,7 +156,7 @@ impl FormLines {
         let rest = Line::raw(" ".repeat(indent));
         let description = |cells: usize| {
             let cells = u16::try_from(cells).unwrap_or(u16::MAX).max(1);
-            plain_lines(option.description.trim(), cells, theme.dim)
+            plain_lines(option.description.trim(), cells, theme.dim, theme)
         };
         let room_beside = |column: usize| usize::from(room).saturating_sub(indent + column + GAP);
         match column {
@@ -210,7 +210,7 @@ impl FormLines {
         } else {
             let typed = question.text.text().trim();
             let words = if typed.is_empty() { "Type your own answer" } else { typed };
-            let label = style.label(question, row, &reveal_line(words));
+            let label = style.label(question, row, &revealed(words, theme));
             self.lines.extend(wrap_hanging(&label, style.width, &margin, &rest));
         }
         self.rows.push(start..self.lines.len());
@@ -220,12 +220,12 @@ impl FormLines {
     fn push_summary(&mut self, form: &AnswerForm, style: FormStyle<'_>) {
         let theme = style.theme;
         let bold = theme.text.add_modifier(Modifier::BOLD);
-        self.lines.extend(plain_lines("Send these answers?", style.width, bold));
+        self.lines.extend(plain_lines("Send these answers?", style.width, bold, theme));
         if style.roomy {
             self.lines.push(Line::default());
         }
         let headers: Vec<String> =
-            form.questions.iter().map(|question| header(&question.asked)).collect();
+            form.questions.iter().map(|question| header(&question.asked, theme)).collect();
         let column = column_width(headers.iter().map(String::as_str), MAX_HEADER);
         for ((question, header), digit) in form.questions.iter().zip(&headers).zip(1u8..) {
             let start = self.lines.len();
@@ -235,7 +235,7 @@ impl FormLines {
             ]);
             let rest = Line::raw(" ".repeat(first.width()));
             let answer = match question.answer() {
-                Some(answer) => Line::styled(reveal_line(&answer), theme.text),
+                Some(answer) => Line::styled(revealed(&answer, theme), theme.text),
                 None => Line::styled("no answer", theme.question),
             };
             self.lines.extend(wrap_hanging(&answer, style.width, &first, &rest));
@@ -292,7 +292,7 @@ fn preview_lines(
     let bar = Span::styled(format!("{} ", theme.glyphs.vertical), theme.dim);
     let start = [Span::raw(" ".repeat(indent)), bar];
     // An empty line wraps to none, but is one.
-    let wrapped = text.lines().flat_map(|line| match plain_lines(line, cells, theme.code) {
+    let wrapped = text.lines().flat_map(|line| match plain_lines(line, cells, theme.code, theme) {
         lines if lines.is_empty() => vec![Line::default()],
         lines => lines,
     });
@@ -311,9 +311,9 @@ fn cut_preview(preview: &mut Vec<Line<'static>>, indent: usize, style: FormStyle
 }
 
 /// The width of the labels if the descriptions take no more lines beside than below them.
-fn label_column(asked: &UserQuestion, room: u16) -> Option<usize> {
+fn label_column(asked: &UserQuestion, room: u16, theme: &Theme) -> Option<usize> {
     let margin = MARGIN + if asked.multi_select { TICK_BOX } else { 0 };
-    let labels = asked.options.iter().map(|option| width(&reveal_line(&option.label)));
+    let labels = asked.options.iter().map(|option| width(&revealed(&option.label, theme)));
     // The tick of a chosen one follows it.
     let column = labels.max()? + 2;
     let all = usize::from(room).checked_sub(margin)?;
@@ -324,8 +324,13 @@ fn label_column(asked: &UserQuestion, room: u16) -> Option<usize> {
     (beside <= below).then_some(column)
 }
 
-fn header(asked: &UserQuestion) -> String {
-    truncate(&reveal_line(&asked.header), MAX_HEADER).into_owned()
+fn header(asked: &UserQuestion, theme: &Theme) -> String {
+    truncate(&revealed(&asked.header, theme), MAX_HEADER).into_owned()
+}
+
+/// A text of an agent in a line, of which nothing can hide.
+fn revealed(text: &str, theme: &Theme) -> String {
+    reveal_line(&theme.glyphs.number(text))
 }
 
 fn indented(blank: &str, mut line: Line<'static>) -> Line<'static> {
@@ -341,7 +346,7 @@ pub fn tabs(form: &AnswerForm, style: FormStyle<'_>, reader: bool) -> Option<Lin
     let theme = style.theme;
     let all = form.questions.len();
     let headers: Vec<String> =
-        form.questions.iter().map(|question| header(&question.asked)).collect();
+        form.questions.iter().map(|question| header(&question.asked, theme)).collect();
     if reader {
         return Some(Line::raw(match headers.get(form.tab) {
             Some(header) => format!("Question {} of {all}: {header}", form.tab + 1),
