@@ -87,7 +87,7 @@ pub fn elsewhere_reason(
             || word.literal
                 && joined_names(&word.text).any(|name| is_other_name(name, bases, &tops))
     };
-    if let Some(base) = bases.iter().find(|base| !is_plain_below(base, &tops)) {
+    if let Some(base) = bases.iter().find(|base| !is_plain(base)) {
         return Some(format!("programs may take the name of {} for text", places.show(base)));
     }
     let mut words = command.words.iter().take(named.words).filter(|_| !is_at_top);
@@ -128,18 +128,20 @@ pub fn elsewhere_reason(
     known.get_or_init(|| other_git(bases, &tops, named, places)).clone()
 }
 
-/// Whether the names of a folder's path below the project are plain. A command finds its folder in `PWD`,
-/// which make expands and recipes hand to a shell.
-fn is_plain_below(base: &Path, tops: &[PathBuf]) -> bool {
-    let below = tops.iter().filter_map(|top| base.strip_prefix(top).ok());
-    let below = below.min_by_key(|below| below.as_os_str().len()).unwrap_or(base);
-    let Some(text) = below.to_str() else { return false };
-    let is_letter = |c: char| c.is_alphanumeric() || "_.-+,@=~%:/".contains(c);
-    // What follows a blank must be no option and no path of its own.
-    let mut follows_blank = false;
-    text.chars().all(|c| {
-        let after_blank = std::mem::replace(&mut follows_blank, c == ' ');
-        if after_blank { c.is_alphanumeric() || "_.".contains(c) } else { c == ' ' || is_letter(c) }
+/// Whether all names of a folder's path are plain. A command finds its folder in `PWD`, which make expands
+/// and recipes hand to a shell.
+fn is_plain(base: &Path) -> bool {
+    let Some(text) = base.to_str() else { return false };
+    // No program reads a letter or sign beyond ASCII as a command.
+    let is_other = |c: char| !c.is_ascii() && !c.is_whitespace() && !c.is_control();
+    let is_letter = |c: char| c.is_ascii_alphanumeric() || is_other(c);
+    let mut previous = None;
+    text.chars().all(|c| match previous.replace(c) {
+        // What follows a blank must be no option and no path of its own.
+        Some(' ') => is_letter(c) || "_.".contains(c),
+        // A name by itself must be no option.
+        Some('/') if c == '-' => false,
+        _ => is_letter(c) || " _.-+,@=~%:/".contains(c),
     }) && !text.ends_with(' ')
 }
 
@@ -230,10 +232,10 @@ fn is_in_git_folder(folder: &Path, own: &[PathBuf]) -> bool {
         })
 }
 
-/// Whether a line starts where the rules were written for.
+/// Whether a line starts where the rules were written for, in a folder with a plain name.
 pub fn starts_in_project(shell: &ShellLine, effects: &CallAccess, places: &Places) -> bool {
     let tops = tops(effects, places);
-    shell.bases.shell.first().is_some_and(|start| is_top(start, &tops))
+    shell.bases.shell.first().is_some_and(|start| is_plain(start) && is_top(start, &tops))
 }
 
 /// The folders for which rules are written: the working directories, the project and the agent's own folder.

@@ -105,6 +105,42 @@ fn no_rule_holds_in_a_folder_whose_name_a_makefile_would_expand() {
 }
 
 #[test]
+fn no_rule_holds_where_the_path_to_the_project_is_not_plain_text() {
+    let names =
+        ["$(shell touch x)", "`x`", "a'b", "a\"b", "a;b", "a&b", "a(b)", "a -b", "-x", "a\nb"];
+    let plain = ["My Projects", "José", "Jose\u{301}", "日本 語", "O’Brien", "x.y-z_1"];
+    let all = names.map(|name| (name, Ask)).into_iter().chain(plain.map(|name| (name, Allow)));
+    for (name, decision) in all {
+        for is_last in [false, true] {
+            let mut bench = bench().allow("Bash(make $(cat x))");
+            let above = bench.root.join(name);
+            let project = if is_last { above } else { above.join("project") };
+            fs::create_dir_all(project.join("src")).unwrap();
+            let tops = [bench.places.project.clone(), project.clone()];
+            bench.places.session = ProjectFolders::new(tops.clone(), None);
+            // An additional directory, or the project itself.
+            bench.places.dirs = tops.into_iter().collect::<Vec<_>>().into();
+            for is_project in [false, true] {
+                if is_project {
+                    bench.places.project = project.clone();
+                }
+                for folder in ["", "src"] {
+                    let folder = project.join(folder);
+                    let folder = folder.to_str().unwrap();
+                    let judgement = bench.bash_in(folder, "npm test");
+                    assert_eq!(judgement.decision, decision, "{folder}: {}", judgement.why);
+                    let says = judgement.why.contains("programs may take the name of");
+                    assert_eq!(says, decision == Ask, "{folder}: {}", judgement.why);
+                    assert_eq!(bench.bash_in(folder, "ls").decision, Allow, "{folder}");
+                }
+                let line = bench.bash_in(project.to_str().unwrap(), "make $(cat x)");
+                assert_eq!(line.decision, decision, "{name}: {}", line.why);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_rule_for_git_holds_in_none_of_gits_own_folders() {
     let bench = bench();
     let project = bench.root.join("project");
