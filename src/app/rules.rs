@@ -184,7 +184,7 @@ fn unread(loaded: &LoadedConfig, project: &Project, home: Option<&Path>) -> Vec<
         let origin = RuleOrigin::Flag(String::new());
         let error = || Rule::parse(entry, list, origin, base).err();
         let error = foreign.then(error).flatten()?;
-        Some(format!("{entry} ({at}: {})", error.problem))
+        Some(format!("{} ({at}: {})", error.rule, error.problem))
     };
     entries(loaded).filter_map(broken).collect()
 }

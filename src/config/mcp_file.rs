@@ -6,7 +6,7 @@ use super::error::{ConfigError, Origin, file_origin};
 use super::mcp_entry::{McpEntry, McpServerConfig};
 use super::project::Project;
 use super::sources::read_text;
-use crate::protocol::{McpServer, McpTransport};
+use crate::protocol::{McpServer, McpTransport, printable_line};
 use crate::spanned::json::parse_json;
 use crate::spanned::{Spanned, Value, ValueError};
 
@@ -62,22 +62,28 @@ fn read_file(file: &Path, cwd: &Path) -> McpServerList {
             match server {
                 Ok(McpServer { transport: McpTransport::Peer, .. }) => {
                     let what = "has type sdk, which only works for a program that drives caliban";
-                    found.errors.push(format!("{origin}: MCP server {name} skipped: {what}"));
+                    found.errors.push(format!(
+                        "{origin}: MCP server {} skipped: {what}",
+                        printable_line(&name)
+                    ));
                 }
                 Ok(server) => {
                     if !unknown.is_empty() {
-                        let unknown = unknown.join(", ");
+                        let unknown = printable_line(&unknown.join(", "));
                         found.notices.push(format!(
-                            "{origin}: MCP server {name}: unknown keys ignored: {unknown}"
+                            "{origin}: MCP server {}: unknown keys ignored: {unknown}",
+                            printable_line(&name)
                         ));
                     }
                     found.entries.push(McpEntry::new(server, origin));
                 }
                 Err(error) => {
                     let origin = origin.at_line(error.line);
+                    let name = printable_line(&name);
                     let mut why = format!("{origin}: MCP server {name} skipped: {error}");
                     if !unknown.is_empty() {
-                        why.push_str(&format!("; unknown keys: {}", unknown.join(", ")));
+                        let unknown = printable_line(&unknown.join(", "));
+                        why.push_str(&format!("; unknown keys: {unknown}"));
                     }
                     found.errors.push(why);
                 }
@@ -121,7 +127,7 @@ fn parse_all(text: &str, origin: &Origin) -> Result<McpServerList, ConfigError> 
         match server {
             Ok(server) => found.entries.push(McpEntry::new(server, origin)),
             Err(error) => {
-                let origin = origin.at_line(error.line);
+                let (name, origin) = (printable_line(&name), origin.at_line(error.line));
                 if !is_sse {
                     let message = format!("MCP server {name}: {error}");
                     return Err(ConfigError::invalid(&origin, message));

@@ -10,7 +10,7 @@ use super::project::Project;
 use super::project_start::ProjectStart;
 use super::trust::Trust;
 use super::untrusted_item::one_line;
-use crate::protocol::{McpServer, McpTransport, RuleFile, StartDir};
+use crate::protocol::{McpServer, McpTransport, RuleFile, StartDir, printable_line};
 
 /// Decides in which folder each entry of the configuration starts.
 pub(super) struct StartResolver<'a> {
@@ -105,9 +105,9 @@ pub(super) fn server_notice(server: &McpServer, origin: &Origin, cwd: &Path) -> 
     let word = relative_word(server, &exists).filter(|_| server.start == StartDir::Private)?;
     Some(format!(
         "{origin}: MCP server {} starts in an empty folder, where `{}` is not a file of this project: {}",
-        server.name,
+        printable_line(&server.name),
         one_line(word, None),
-        relative_word_hint(&server.name)
+        relative_word_hint(&printable_line(&server.name))
     ))
 }
 

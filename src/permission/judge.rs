@@ -14,7 +14,7 @@ use super::pattern::Restriction;
 use super::places::Places;
 use super::read_only::ReadRules;
 use super::rule::{Rule, RuleSet, read_rules};
-use crate::protocol::{Access, PermissionMode, ReadOnly, ToolUseId};
+use crate::protocol::{Access, PermissionMode, ReadOnly, ToolUseId, single_line};
 
 mod items;
 mod warnings;
@@ -77,6 +77,8 @@ const MAX_TARGET_LINE: usize = 4096;
 pub fn judge(policy: &Policy<'_>, call: &Call<'_>) -> Judgement {
     let effects = effects(policy, call);
     let mut judgement = decide(policy, call, &effects);
+    // Names in it may be of others.
+    judgement.why = single_line(&judgement.why);
     if judgement.decision == Decision::Ask {
         judgement.targets = match (call.access, &effects.shell) {
             (Access::Read { paths } | Access::Write { paths }, _) => paths.clone(),

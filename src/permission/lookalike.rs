@@ -49,7 +49,37 @@ const SIGNS: &[(char, char)] = &[
     ('\u{2d0}', ':'),
     ('\u{2223}', '|'),
     ('\u{37e}', ';'),
+    // Signs of comments, patterns, folders and redirects.
+    ('\u{266f}', '#'),
+    ('\u{2217}', '*'),
+    ('\u{204e}', '*'),
+    ('\u{223c}', '~'),
+    ('\u{2dc}', '~'),
+    ('\u{201a}', ','),
+    ('\u{2571}', '/'),
+    ('\u{27cb}', '/'),
+    ('\u{2216}', '\\'),
+    ('\u{29f5}', '\\'),
+    ('\u{2502}', '|'),
+    ('\u{2758}', '|'),
+    ('\u{2039}', '<'),
+    ('\u{203a}', '>'),
+    ('\u{fe50}', ','),
+    ('\u{fe52}', '.'),
+    ('\u{fe54}', ';'),
+    ('\u{fe55}', ':'),
+    ('\u{fe5f}', '#'),
+    ('\u{fe60}', '&'),
+    ('\u{fe61}', '*'),
+    ('\u{fe64}', '<'),
+    ('\u{fe65}', '>'),
+    ('\u{fe68}', '\\'),
+    ('\u{fe69}', '$'),
 ];
+
+/// Quotes that a shell reads as letters.
+const QUOTES: &[(&str, char)] =
+    &[("“”„‟″ʺˮ˝〃״❝❞〝〞", '"'), ("‘’‛′ʼʹʻʽˈ՚׳ꞌ❛❜", '\''), ("‵ˋ", '`')];
 
 /// Warnings about the look-alike and invisible characters of a text.
 pub fn warnings(text: &str) -> Vec<String> {
@@ -91,7 +121,8 @@ fn warning(c: char, is_seen: bool, word: &str, foreign_words: bool) -> Option<St
     if !is_seen {
         return Some(format!("{shown} has the invisible character {code} in it"));
     }
-    let (ascii, disguised) = match (ascii_letter(c), ascii_form(c)) {
+    let (ascii, disguised) = match (ascii_letter(c), ascii_form(c).or_else(|| ascii_quote(c))) {
+        (_, Some('\'')) if is_apostrophe(c, word) => return None,
         (_, Some(ascii)) => (ascii, true),
         (Some(ascii), None) => {
             // A word of another language is no disguise; one foreign letter in an ASCII word is.
@@ -130,6 +161,20 @@ fn ascii_form(c: char) -> Option<char> {
         _ => return SIGNS.iter().find(|(sign, _)| *sign == c).map(|(_, ascii)| *ascii),
     };
     char::from_u32(ascii)
+}
+
+fn ascii_quote(c: char) -> Option<char> {
+    QUOTES.iter().find(|(quotes, _)| quotes.contains(c)).map(|(_, ascii)| *ascii)
+}
+
+/// Whether the sign stands between letters wherever it is in the word, as in `don’t`: no quoted text
+/// begins or ends there.
+fn is_apostrophe(c: char, word: &str) -> bool {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphabetic);
+    word.match_indices(c).all(|(at, sign)| {
+        let after = word[at + sign.len()..].chars().next();
+        is_letter(word[..at].chars().next_back()) && is_letter(after)
+    })
 }
 
 /// The ASCII form of a typographic dash at the start of an option.
@@ -176,6 +221,15 @@ mod tests {
                 "\"\u{2215}\" in https://a.com\u{2215}b.org is U+2215, not the character /",
             ),
             ("rm \u{2013}rf x", "\"\u{2013}\" in \u{2013}rf is U+2013, not the character -"),
+            ("echo “x", "\"“\" in “x is U+201C, not the character \""),
+            ("echo x’; y", "\"’\" in x’; is U+2019, not the character '"),
+            ("echo ʼx", "\"ʼ\" in ʼx is U+02BC, not the character '"),
+            ("echo ‵x", "\"‵\" in ‵x is U+2035, not the character `"),
+            ("echo a ♯ b", "\"♯\" in ♯ is U+266F, not the character #"),
+            ("rm ∗", "\"∗\" in ∗ is U+2217, not the character *"),
+            ("rm ∼/x", "\"∼\" in ∼/x is U+223C, not the character ~"),
+            ("echo a﹔b", "\"﹔\" in a﹔b is U+FE54, not the character ;"),
+            ("echo a › b", "\"›\" in › is U+203A, not the character >"),
             ("ca\u{200b}t x", "cat has the invisible character U+200B in it"),
             ("./te\u{1161}st.sh", "./test.sh has the invisible character U+1161 in it"),
             ("make x\u{378}# y", "x# has the invisible character U+0378 in it"),
@@ -191,6 +245,7 @@ mod tests {
             "git commit -m \"исправил ошибку в README\"",
             "git commit -m 'διόρθωση του κώδικα'",
             "cat docs/обзор.md",
+            "git commit -m \"Don’t; it’s Ann’s\"",
             "echo naïve café – fine",
             "cat \u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}.txt",
             "git commit -m 'fix 👩\u{200d}💻 ⚠\u{fe0f}'",

@@ -9,7 +9,7 @@ use super::pattern::{CommandPattern, PathPattern, Restriction};
 use super::places::Places;
 use super::read_only::ReadRules;
 use super::script::SimpleCommand;
-use crate::protocol::MCP_PREFIX;
+use crate::protocol::{MCP_PREFIX, printable_line, quoted_rule};
 use crate::tool::canonical_name;
 
 mod effect;
@@ -32,7 +32,7 @@ pub enum Exception {
 /// Maximum deny or ask rules in one place. Each call is compared with every one of them.
 const MAX_RULES: usize = 1_000;
 
-/// A rule that cannot be read.
+/// A rule that cannot be read, as text of one line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("permission rule `{rule}` {origin}: {problem}")]
 pub struct RuleError {
@@ -60,7 +60,11 @@ impl Rule {
         let text = text.trim();
         match parse_scope(text, list, base) {
             Ok(covers) => Ok(Self { text: text.to_owned(), origin, scope: covers }),
-            Err(problem) => Err(RuleError { rule: text.to_owned(), origin, problem }),
+            Err(problem) => {
+                // A message repeats both.
+                let [rule, problem] = [text, &problem].map(printable_line);
+                Err(RuleError { rule, origin, problem })
+            }
         }
     }
 
@@ -81,7 +85,7 @@ impl Rule {
 
     /// The rule and its origin, for messages: `rule Bash(rm:*) in .caliban/config.toml`.
     pub fn describe(&self, places: &Places) -> String {
-        format!("rule {} {}", self.text, self.origin.show(places))
+        format!("rule {} {}", quoted_rule(&self.text), self.origin.show(places))
     }
 
     /// Whether this rule, in the allow list, covers one item of the call.

@@ -11,6 +11,7 @@ use super::places::Places;
 use super::rule::{Rule, RuleBase, RuleList, RuleOrigin};
 use super::script::{SimpleCommand, Word};
 use super::wrapper::{self, InnerCommand};
+use crate::protocol::quoted_name;
 
 /// Programs whose first argument is a sub-command.
 const SUB_COMMANDS: &[&str] = &[
@@ -167,10 +168,9 @@ fn takes_data(command: &SimpleCommand) -> bool {
 /// A short form of the command, for reasons.
 pub fn short_form(command: &SimpleCommand) -> String {
     let count = telling_words(&command.words).clamp(1, command.words.len().max(1));
-    let words: Vec<&str> =
-        command.words.iter().take(count).map(|word| word.text.as_str()).collect();
-    let text: String = words.join(" ").chars().take(60).collect();
-    if text.is_empty() { "this".to_owned() } else { text }
+    let words = command.words.iter().take(count).map(|word| quoted_name(&word.text));
+    let text: String = words.collect::<Vec<_>>().join(" ").chars().take(60).collect();
+    if matches!(text.as_str(), "" | "\"\"") { "this".to_owned() } else { text }
 }
 
 /// Whether the line gives the command an input, which a rule for its words would leave open: it may

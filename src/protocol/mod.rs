@@ -73,7 +73,7 @@ pub use printable::{
     selects_picture, shell_path, shell_word,
 };
 pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, Question, RuleFile};
-pub use quoted::{quoted, quoted_name};
+pub use quoted::{quoted, quoted_name, quoted_rule, single_line};
 pub use redact::{MaskedStream, Redactor};
 pub use secret::{ApiKey, Secret};
 pub use sink::{EventFilter, EventQueue, EventSink};

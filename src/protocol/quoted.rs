@@ -15,9 +15,29 @@ pub fn quoted_name(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text in quotes, which end only where it does.
+/// A permission rule, in quotes unless its only parentheses are around its second part: text behind the
+/// first `)` would continue the sentence.
+pub fn quoted_rule(rule: &str) -> Cow<'_, str> {
+    let (tool, covered) = match rule.strip_suffix(')').and_then(|rest| rest.split_once('(')) {
+        Some((tool, covered)) => (tool, covered),
+        None => (rule, ""),
+    };
+    let is_plain = |c: char| c == ' ' || c.is_alphanumeric() || PLAIN.contains(c);
+    let is_tool = |c: char| c.is_alphanumeric() || "_-*".contains(c);
+    match tool.chars().all(is_tool) && covered.chars().all(|c| is_plain(c) && !"()".contains(c)) {
+        true => Cow::Borrowed(rule),
+        false => Cow::Owned(quoted(rule)),
+    }
+}
+
+/// The text in quotes, which end only where it does. It has no line ends.
 pub fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    format!("\"{}\"", single_line(text).replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The text with signs in the place of line ends.
+pub fn single_line(text: &str) -> String {
+    text.replace('\n', "␊").replace('\r', "␍")
 }
 
 #[cfg(test)]
@@ -34,12 +54,29 @@ mod tests {
             ("(trusted)", "\"(trusted)\""),
             ("a.txt (trusted)", "\"a.txt (trusted)\""),
             ("a·b", "\"a·b\""),
-            ("a\nb", "\"a\nb\""),
+            ("a\r\nb", "\"a␍␊b\""),
             ("a\u{a0}b", "\"a\u{a0}b\""),
             ("a\" wants \"b", "\"a\\\" wants \\\"b\""),
             ("a\\", "\"a\\\\\""),
         ] {
             assert_eq!(quoted_name(name), shown);
+        }
+    }
+
+    #[test]
+    fn a_rule_is_in_quotes_if_a_sentence_could_end_in_it() {
+        for plain in ["Bash(git push:*)", "Bash", "mcp__x__y", "Edit(src/**)", "Bash(make -j 4)"] {
+            assert_eq!(quoted_rule(plain), plain);
+        }
+        for (rule, shown) in [
+            ("Bash(touch* · allowed: x)", "\"Bash(touch* · allowed: x)\""),
+            ("Bash(a) asks (b)", "\"Bash(a) asks (b)\""),
+            ("Bash(echo \"a\")", "\"Bash(echo \\\"a\\\")\""),
+            ("Bash(a\nb)", "\"Bash(a␊b)\""),
+            ("Bash(a", "\"Bash(a\""),
+            ("a b", "\"a b\""),
+        ] {
+            assert_eq!(quoted_rule(rule), shown);
         }
     }
 }

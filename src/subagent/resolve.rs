@@ -11,7 +11,7 @@ use super::tool_lists::{ToolLists, ToolSelection};
 use super::workspace::Workspace;
 use crate::config::{ChildPermissions, INHERIT};
 use crate::permission::{InheritedPermissions, ModePolicy, ToolBounds, entry_tool};
-use crate::protocol::{McpState, mcp_name};
+use crate::protocol::{McpState, mcp_name, printable_line};
 use crate::provider::{ChildModel, Model, ProviderError};
 use crate::tool::InvalidInput;
 use crate::tool::mcp::is_of_server;
@@ -103,9 +103,12 @@ impl Spawner {
 
     /// Explains a list entry that matches no tool, with the state of its server.
     fn why_unknown(&self, entry: &str) -> String {
-        let Some((server, _)) = mcp_name::parts(entry) else { return entry.to_owned() };
+        let Some((server, _)) = mcp_name::parts(entry) else { return printable_line(entry) };
+        let server = printable_line(server);
         let all = self.factory().parts.mcp.status();
-        let Some(status) = all.iter().find(|status| is_of_server(&status.name, entry)) else {
+        let status = all.iter().find(|status| is_of_server(&status.name, entry));
+        let entry = printable_line(entry);
+        let Some(status) = status else {
             return format!("{entry}: there is no MCP server {server}");
         };
         match (status.state, status.error.as_deref().unwrap_or_default()) {

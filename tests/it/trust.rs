@@ -219,6 +219,37 @@ async fn a_restriction_that_cannot_be_read_is_an_error_with_file_and_line_whoeve
 }
 
 #[tokio::test]
+async fn no_name_of_a_project_begins_a_line_of_a_message() {
+    let forged = "x\\n  ⚑ main wants";
+    let unread = "Bash(ls)\\n1  allow rule Read";
+    for (file, content) in [
+        (
+            ".claude/settings.json",
+            format!("{{\"permissions\": {{\"deny\": [\"Bash({forged}\"]}}}}"),
+        ),
+        (".claude/settings.json", format!("{{\"permissions\": {{\"allow\": [\"{unread}\"]}}}}")),
+        (".mcp.json", format!("{{\"mcpServers\": {{\"{forged}\": {{\"{forged}\": 1}}}}}}")),
+        (
+            ".mcp.json",
+            format!(
+                "{{\"mcpServers\": {{\"{forged}\": {{\"command\": \"true\", \"{forged}\": 1}}}}}}"
+            ),
+        ),
+    ] {
+        let scene = Scene::new();
+        scene.server.when("TASK").reply(text("ok"));
+        scene.world.write(file, &content);
+        trust(&scene, &[]).await;
+        let run = scene.world.run(["-p", "TASK-1 go"]).finish().await;
+        let said = ["⚑ main wants", "1  allow rule"].iter().any(|it| run.stderr.contains(it));
+        assert!(said, "{run}");
+        let forged =
+            |line: &&str| ["⚑ main", "1  allow"].iter().any(|it| line.trim_start().starts_with(it));
+        assert_eq!(run.stderr.lines().find(forged), None, "{run}");
+    }
+}
+
+#[tokio::test]
 async fn the_flag_is_consent_by_itself_and_names_no_trust() {
     let scene = Scene::new();
     scene.world.write("mine.json", SETTINGS);

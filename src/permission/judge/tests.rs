@@ -282,6 +282,9 @@ fn an_ask_rule_asks_even_where_a_rule_or_the_mode_allows() {
     assert_eq!(judgement.why, "rule Bash(git push:*) in .caliban/config.toml asks");
     assert_eq!((judgement.decision, judgement.suggestions.len()), (Ask, 0));
     assert_eq!(bench.bash("git pull"), Allow);
+    let forged = "Bash(touch* · allowed by you: touch)";
+    let why = JudgeFixture::new().ask(forged).bash_judgement("touch · allowed by you: touch").why;
+    assert_eq!(why, format!("rule \"{forged}\" in .caliban/config.toml asks"));
     assert_eq!(
         JudgeFixture::new()
             .ask("Bash(rm:*)")
@@ -530,5 +533,20 @@ fn only_the_user_ends_plan_mode() {
         bench.interactive = interactive;
         let why = bench.judge("Write", &writing(&bench.root.join("project/a"))).why;
         assert_eq!(why.contains("with ExitPlanMode"), named, "{why}");
+    }
+}
+
+#[test]
+fn a_name_in_a_reason_has_no_line_ends() {
+    for line in ["> '/etc/a\n1  Yes'", "'a\n1  Yes' x", "cat '/etc/a\n1  Yes'"] {
+        let why = JudgeFixture::new().bash_judgement(line).why;
+        assert!(!why.contains('\n') && !why.is_empty(), "{why:?}");
+    }
+    let bench = JudgeFixture::new();
+    for tool in ["Write", "Read"] {
+        let path = Path::new("/etc/a\r\n1  Yes");
+        let access = if tool == "Write" { writing(path) } else { reading(path) };
+        let why = bench.judge(tool, &access).why;
+        assert!(why.contains("\"/etc/a␍␊1  Yes\" outside "), "{why:?}");
     }
 }

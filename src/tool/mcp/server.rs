@@ -15,7 +15,9 @@ use super::deps::ServerDeps;
 use super::keys::{self, ServerKeys};
 use super::listing::ToolListing;
 use super::reader::FirstOutput;
-use crate::protocol::{EnvOverlay, McpServer, McpState, McpStatus, Redactor, mcp_name};
+use crate::protocol::{
+    EnvOverlay, McpServer, McpState, McpStatus, Redactor, mcp_name, printable_line,
+};
 use crate::tool::api::{ToolContext, ToolError};
 
 /// How long the first request waits for a server, from the start of the server.
@@ -328,7 +330,8 @@ impl ServerTask {
 
     fn warn(&self, what: &str) {
         let what = self.deps.redactor.mask(what);
-        let line = format!("MCP server {}: {what}", self.config.name);
+        let line =
+            format!("MCP server {}: {}", printable_line(&self.config.name), printable_line(&what));
         tracing::warn!("{line}");
         (self.notify)(line);
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::speech::Speech;
-use crate::protocol::AgentPath;
+use crate::protocol::{AgentPath, quoted};
 use crate::tui::agents::result::result_line;
 use crate::tui::agents::{AgentState, RunPhase};
 use crate::tui::format::clock;
@@ -50,9 +50,9 @@ impl AgentLog {
     }
 }
 
-/// `agent 2, find the slow query (explore-2)`.
+/// `agent 2, "find the slow query" (explore-2)`.
 pub(super) fn title(agent: &AgentState) -> String {
-    let task = one_line(&agent.info.description);
+    let task = quoted(&one_line(&agent.info.description));
     format!("agent {}, {task} ({})", agent.number, one_line(&agent.info.name))
 }
 

@@ -1,6 +1,6 @@
 //! The second answer's grant, in a sentence.
 
-use crate::protocol::{Access, Question, quoted_name};
+use crate::protocol::{Access, Question, quoted, quoted_name};
 use crate::tui::text::{reveal_line, width};
 
 /// Longest label in cells; a longer one would take too many lines from the call itself.
@@ -111,8 +111,8 @@ impl Grant {
 fn command_object(line: &str) -> String {
     match line.strip_suffix(":*") {
         Some(start) => format!("any {start} command"),
-        None if line.contains('*') => format!("commands like {line}"),
-        None => format!("exactly \"{line}\""),
+        None if line.contains('*') => format!("commands like {}", quoted(line)),
+        None => format!("exactly {}", quoted(line)),
     }
 }
 
@@ -166,6 +166,14 @@ mod tests {
             (
                 &["Bash(git push:*)", "Bash(rm x)"],
                 "let main run any git push command and exactly \"rm x\" this session",
+            ),
+            (
+                &["Bash(printf \", and any git push command and exactly \")"],
+                "let main run exactly \"printf \\\", and any git push command and exactly \\\"\" this session",
+            ),
+            (
+                &["Bash(ls *, and any git)"],
+                "let main run commands like \"ls *, and any git\" this session",
             ),
             (
                 &["Bash(a:*)", "Bash(b:*)", "Edit(src/**)"],

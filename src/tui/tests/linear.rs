@@ -112,20 +112,23 @@ fn agents_are_said_to_start_to_fail_and_to_be_written_to() {
     let mut lines = Lines::new();
     lines.screen.prompt("go");
     let agent = lines.screen.agent(&root(), "explore-1", "map the routes");
-    assert!(lines.said().ends_with("Started: agent 1, map the routes (explore-1)."));
+    assert!(lines.said().ends_with("Started: agent 1, \"map the routes\" (explore-1)."));
     lines.screen.key(KeyCode::Tab);
-    assert!(lines.said().starts_with("Messages go to agent 1, map the routes (explore-1): "));
+    assert!(lines.said().starts_with("Messages go to agent 1, \"map the routes\" (explore-1): "));
     lines.screen.says(&agent, "not read\n\n").enter();
     let said = lines.said();
     assert!(
-        said.starts_with("Transcript of agent 1, map the routes (explore-1):\nTask: "),
+        said.starts_with("Transcript of agent 1, \"map the routes\" (explore-1):\nTask: "),
         "{said}"
     );
     assert!(said.ends_with("explore-1: not read"), "{said}");
     let end = RunEnd::Failed { failure: Failure::RateLimit, message: String::new() };
     lines.screen.event(&agent, finish(end, ""));
     let said = lines.said();
-    assert!(said.starts_with("Ended, failed: rate limit, 0:00: agent 1, map the routes"), "{said}");
+    assert!(
+        said.starts_with("Ended, failed: rate limit, 0:00: agent 1, \"map the routes\""),
+        "{said}"
+    );
 }
 
 #[test]
@@ -259,7 +262,7 @@ fn nothing_is_said_beside_a_question_that_waits_for_its_answer() {
     lines.screen.write("1");
     let said = lines.said();
     assert!(said.contains("main: Working on it.\n  Question:\n"), "{said}");
-    assert!(said.contains("Started: agent 2, Answers: 1  Yes (helper-2)."), "{said}");
+    assert!(said.contains("Started: agent 2, \"Answers: 1  Yes\" (helper-2)."), "{said}");
 }
 
 #[test]

@@ -23,7 +23,7 @@ async fn a_session_is_a_sequence_of_lines() {
     send(&screen, "PARENT-1 go");
     screen.wait_for("You: PARENT-1 go");
     screen.wait_for("Main is working. Esc stops it.");
-    screen.wait_for("Started: agent 1, look around (general-purpose-1).");
+    screen.wait_for("Started: agent 1, \"look around\" (general-purpose-1).");
     let shown = screen.wait_for("5  No, and cancel agent 1");
     assert!(shown.contains("agent 1 wants to run a command"), "{shown}");
     for answer in ["\n1  Yes\n", "\n4  No, and say what to do instead\n"] {
@@ -36,7 +36,7 @@ async fn a_session_is_a_sequence_of_lines() {
     assert!(!shown.contains(['─', '│', '╭', '⠹', '●', '✓']), "{shown}");
     screen.wait_for("done in");
     screen.keys(TAB);
-    screen.wait_for("Messages go to agent 1, look around (general-purpose-1): done.");
+    screen.wait_for("Messages go to agent 1, \"look around\" (general-purpose-1): done.");
     screen.keys(ENTER);
     screen.wait_for("Transcript of agent 1, look around");
     screen.wait_for("general-purpose-1: A-OK");
