@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::EnvOverlay;
+use super::env::EnvOverlay;
 
 /// Stands for each column of a character that the terminal would not read as one.
 const UNKNOWN: &str = "?";

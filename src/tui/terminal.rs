@@ -145,7 +145,7 @@ impl TerminalGuard {
     }
 
     /// Prints lines, and the prompt below them. Writes only what has changed.
-    pub fn print(&mut self, lines: &[String], prompt: PromptRows) -> io::Result<()> {
+    pub fn print(&mut self, lines: &[String], mut prompt: PromptRows) -> io::Result<()> {
         let mut sink = self.output.sink();
         if !sink.modes.entered {
             return Ok(());
@@ -154,7 +154,7 @@ impl TerminalGuard {
         let encode = |lines: &[String]| -> Vec<String> {
             lines.iter().map(|line| charset.encode(line).into_owned()).collect()
         };
-        let prompt = PromptRows { rows: encode(&prompt.rows), ..prompt };
+        prompt.rows = encode(&prompt.rows);
         let out = lines::update(self.prompt.as_ref(), &encode(lines), &prompt);
         self.prompt = Some(prompt);
         if out.is_empty() {

@@ -173,7 +173,7 @@ async fn no_byte_beyond_ascii_reaches_a_terminal_whose_locale_is_not_utf8() {
             .when(PARENT)
             .reply(text(EIGHT_BIT).tool_use("Read", read))
             .then(tool_use("Bash", bash(&line)).tool_use("Write", write))
-            .then(text(&format!("{EIGHT_BIT} {DONE}")));
+            .then(text(format!("{EIGHT_BIT} {DONE}")));
         let args: &[&str] = if reader { &["--screen-reader"] } else { &[] };
         let prompt = format!("PARENT-1 {EIGHT_BIT}");
         let args = args.iter().copied().chain([prompt.as_str()]);

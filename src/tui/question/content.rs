@@ -316,7 +316,7 @@ fn wrap_content(
     };
     match &question.access {
         Access::Fetch { url } => {
-            lines.extend(rows(&reveal_line(&theme.glyphs.number(url)), theme.link))
+            lines.extend(rows(&reveal_line(&theme.glyphs.number(url)), theme.link));
         }
         Access::Read { paths } | Access::Write { paths } if paths.len() != 1 => {
             for path in paths {

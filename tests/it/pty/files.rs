@@ -5,8 +5,8 @@ use std::process::Command;
 
 use super::{NOTHING, send};
 use crate::support::pty::{CTRL_D, ENTER, ESC, Screen};
-use crate::support::scene::{DONE, PARENT, Scene};
-use crate::support::script::{bash, text};
+use crate::support::scene::{DONE, PARENT, Scene, bash};
+use crate::support::script::text;
 
 fn git(scene: &Scene, words: &[&str]) {
     let mut git = Command::new("git");

@@ -38,7 +38,7 @@ async fn a_session_is_a_sequence_of_lines() {
     screen.keys(TAB);
     screen.wait_for("Messages go to agent 1, \"look around\" (general-purpose-1): done.");
     screen.keys(ENTER);
-    screen.wait_for("Transcript of agent 1, look around");
+    screen.wait_for("Transcript of agent 1, \"look around\"");
     screen.wait_for("general-purpose-1: A-OK");
     screen.keys(ESC_ALONE);
     screen.wait_for("Transcript of main:");
