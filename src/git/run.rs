@@ -82,6 +82,8 @@ impl Git {
         let own = [
             ("GIT_TERMINAL_PROMPT", "0"),
             ("GIT_OPTIONAL_LOCKS", "0"),
+            // An agent could have put another commit in the place of one.
+            ("GIT_NO_REPLACE_OBJECTS", "1"),
             // A partial clone would fetch missing objects.
             ("GIT_NO_LAZY_FETCH", "1"),
             ("LC_ALL", "C"),

@@ -1,8 +1,10 @@
 //! The work that an agent left in its worktree: its changes, and what the user does with them.
 //!
 //! Merging never leaves the user's files half-changed. Git first merges two trees in the
-//! repository: the user's files as they are, committed or not, and those of the agent. Only a
-//! result without conflicts is then applied to the files, as one patch that fits them.
+//! repository: the user's files as they are, committed or not, and those of the agent. What both
+//! are compared with is the commit from which the worktree was made, whatever the agent has done
+//! with its branch: so a merge brings what the user was shown, and nothing else. Only a result
+//! without conflicts is then applied to the files, as one patch that fits them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -55,7 +57,7 @@ impl Worktree {
             let theirs = tree.commit_all(context)?;
             // One merge at a time: each is made for the files as they are.
             let turn = repository::lock_worktrees(&tree.common, &context.stop)?;
-            let files = Merge::new(tree, new, context, &theirs)?.apply()?;
+            let files = Merge::new(tree, new, context, &theirs)?.apply(&tree.start)?;
             drop(turn);
             tree.remove(context)?;
             Ok(MergedWork { files, commit: theirs })
@@ -78,11 +80,16 @@ impl Worktree {
     }
 
     /// Commits all files in the worktree, without a branch: a commit on top of its last one, or that
-    /// itself if there is nothing new. Returns its short name.
+    /// itself if there is nothing new. Returns its short name. What the agent has checked out instead
+    /// of its own work is no part of it.
     fn commit_all(&self, context: &GitContext) -> Result<String, WorkError> {
         let git = self.git(context)?;
         git.output(["add", "--all"])?;
-        let head = git.line(["rev-parse", "--verify", "HEAD^{commit}"])?;
+        let last = git.line(["rev-parse", "--verify", "HEAD^{commit}"])?;
+        let start = OsStr::new(&self.start);
+        // Unrelated commits have no base, which is an error to git.
+        let base = git.line([OsStr::new("merge-base"), start, &last]);
+        let head = if base.is_ok_and(|base| base == start) { last } else { start.to_owned() };
         let commit = commit_index(&git, &head, &format!("Work on {}", self.branch))?;
         self.links.restore().map_err(|source| file_error(&self.path, source))?;
         let short = git.line([OsStr::new("rev-parse"), OsStr::new("--short"), &commit])?;
@@ -172,10 +179,10 @@ impl<'a> Merge<'a> {
         Ok(Self { checkout, repository, theirs, temp: tree.temp.clone() })
     }
 
-    /// Merges. Returns the number of files that have changed.
-    fn apply(&self) -> Result<usize, WorkError> {
+    /// Merges what has changed since `start`. Returns the number of files that have changed.
+    fn apply(&self, start: &str) -> Result<usize, WorkError> {
         let mine = self.commit_files()?;
-        let merged = self.merge_trees(&mine)?;
+        let merged = self.merge_trees(start, &mine)?;
         let trees = [mine.as_os_str(), OsStr::new(&merged)];
         let words = ["diff-tree", "-r", "--raw", "-z", "--no-renames"].map(OsStr::new);
         let changed = self.repository.output(words.into_iter().chain(trees))?;
@@ -235,10 +242,14 @@ impl<'a> Merge<'a> {
         Ok(commit_index(&self.checkout, &head, "Files before a merge")?)
     }
 
-    /// The tree that results from merging. Touches no files.
-    fn merge_trees(&self, mine: &OsStr) -> Result<String, WorkError> {
+    /// The tree that results from merging. Touches no files. Git takes the base of a merge from the
+    /// parents of two commits, so there are two whose only parent has the files of `start`.
+    fn merge_trees(&self, start: &str, mine: &OsStr) -> Result<String, WorkError> {
+        let base = self.commit_tree_of(OsStr::new(start), None)?;
+        let mine = self.commit_tree_of(mine, Some(&base))?;
+        let theirs = self.commit_tree_of(OsStr::new(self.theirs), Some(&base))?;
         let words = ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z"];
-        let words = words.map(OsStr::new).into_iter().chain([mine, OsStr::new(self.theirs)]);
+        let words = words.map(OsStr::new).into_iter().chain([&*mine, &*theirs]);
         let (is_clean, output) = self.repository.ask(words)?;
         let mut parts = output.split(|byte| *byte == 0).filter(|part| !part.is_empty());
         let text = |part: &[u8]| String::from_utf8_lossy(part).into_owned();
@@ -248,6 +259,18 @@ impl<'a> Merge<'a> {
         }
         let files = parts.map(text).collect();
         Err(WorkError::Conflict { files, commit: self.theirs.to_owned() })
+    }
+}
+
+impl Merge<'_> {
+    /// A commit with the files of another one, on no branch.
+    fn commit_tree_of(&self, commit: &OsStr, parent: Option<&OsStr>) -> Result<OsString, GitError> {
+        let mut tree = commit.to_owned();
+        tree.push("^{tree}");
+        let words = AUTHOR.map(OsStr::new).into_iter();
+        let words = words.chain([OsStr::new("commit-tree"), &tree]);
+        let parent = parent.into_iter().flat_map(|parent| [OsStr::new("-p"), parent]);
+        self.repository.line(words.chain(parent).chain(["-m", "Files of a merge"].map(OsStr::new)))
     }
 }
 

@@ -111,6 +111,39 @@ async fn a_conflict_changes_nothing_and_names_the_file_and_a_commit_to_merge_by_
 }
 
 #[tokio::test]
+async fn what_the_agent_does_with_its_branch_takes_nothing_of_the_users_back() {
+    for steer in [
+        &["symbolic-ref", "HEAD", "refs/heads/main"][..],
+        &["reset", "-q", "--soft", "main"],
+        &["checkout", "-q", "--detach"],
+        &["merge", "-q", "-s", "ours", "main"],
+        &["replace", "HEAD", "main"],
+    ] {
+        let place = GitFixture::new();
+        place.write("src/a.txt", &nine(&[]));
+        place.write("old.txt", "old\n");
+        place.commit("nine lines");
+        place.git(&["branch", "-M", "main"]);
+        let tree = place.tree().await;
+        let info = tree.checkout();
+        fs::write(tree.path().join("work.txt"), "work\n").unwrap();
+        place.write("src/a.txt", &nine(&[(5, "fixed")]));
+        place.write("new.txt", "new\n");
+        fs::remove_file(place.repository.join("old.txt")).unwrap();
+        place.git(&["add", "--all"]);
+        place.commit("a fix");
+        run_git(tree.path(), steer);
+        assert!(matches!(tree.finish().await, WorktreeOutcome::Kept { .. }));
+        let agent = Left { info };
+        let shown = Worktree::changes(place.wish(""), agent.info.clone()).await.unwrap();
+        assert_eq!(shown.files.len(), 1, "{steer:?}");
+        let merged = merge(&place, &agent).await.unwrap();
+        assert_eq!(merged.files, 1, "{steer:?}");
+        assert_eq!(place.git(&["status", "--porcelain"]), "?? work.txt\n", "{steer:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_untracked_file_in_the_way_is_kept() {
     let place = GitFixture::new();
     let agent = left(&place, |top| fs::write(top.join("new.txt"), "agent\n").unwrap()).await;
