@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::request::estimate;
 use super::run::{AgentRun, ForcedCall};
 use super::size;
 use super::state::Agent;
@@ -112,6 +113,14 @@ impl Agent {
             "This prompt takes about {size} tokens, and {} reads {window} at once: shorten it, or save it to a file and name the file",
             model.name
         ))
+    }
+
+    /// Returns the limit that leaves no money for a request with this prompt, if one does.
+    pub fn spent_budget(&self, prompt: &Prompt) -> Option<String> {
+        let (budget, model) = (&self.setup.budget, self.setup.model.get());
+        let size = size::min_tokens([prompt.text.as_str()], prompt.images.len());
+        let estimate = estimate(&model, self.context_tokens(&self.specs) + size);
+        budget.used_up().or_else(|| budget.check(estimate).err().map(|spent| spent.what))
     }
 }
 

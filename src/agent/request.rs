@@ -453,7 +453,7 @@ impl Attempt {
 
 /// Estimates the cost of a request: all of its input at the higher price, and an answer of ordinary
 /// length. A longer answer reserves more as it comes, while there is money left.
-fn estimate(model: &Model, input: u64) -> Estimate {
+pub(super) fn estimate(model: &Model, input: u64) -> Estimate {
     let usd = |usage: Usage| model.cost(usage).usd;
     let output_tokens = u64::from(model.max_tokens().min(MAX_RESERVED_OUTPUT));
     let plain = Usage { input_tokens: input, ..Usage::default() };

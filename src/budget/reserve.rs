@@ -65,6 +65,19 @@ impl Budget {
         self.retry_on_settle(|| self.try_reserve(estimate)).await
     }
 
+    /// Checks that there is money for a request, whatever those that run settle at.
+    ///
+    /// # Errors
+    /// Names the limit that is used up: [`Self::reserve`] would refuse the request.
+    pub fn check(&self, estimate: Estimate) -> Result<(), BudgetExhausted> {
+        for account in self.chain() {
+            if let Some(limit) = account.0.limits.usd {
+                account.lock().grant(limit, estimate, estimate.sum())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Reserves the money now. `None` while other requests hold too much of it.
     pub(super) fn try_reserve(
         &self,

@@ -38,6 +38,17 @@ fn why<T>(result: Result<T, BudgetExhausted>) -> Option<String> {
 }
 
 #[test]
+fn a_request_whose_input_is_dearer_than_the_rest_is_refused_before_it_is_made() {
+    let budget = Budget::new(usd(1.0));
+    budget.charge(output(1), Cost::known(0.995));
+    assert_eq!(budget.used_up(), None, "there is half a cent");
+    assert_eq!(why(budget.check(costs(0.01, 0.0))).as_deref(), Some("$1.00"));
+    assert_eq!(why(budget.check(costs(0.001, 0.2))), None, "a short answer may do");
+    let _running = granted(&budget, 0.001, 0.2);
+    assert_eq!(why(budget.check(costs(0.001, 0.2))), None, "it can wait for the other");
+}
+
+#[test]
 fn a_child_spends_its_parents_money_and_tokens() {
     let tree = Budget::new(Limits { tokens: Some(100), ..usd(1.0) });
     let child = tree.child(Limits::default());

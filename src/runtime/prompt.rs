@@ -190,7 +190,7 @@ impl Runtime {
         let may_start = prompt.sub_agents;
         let prompt = Prompt::from(prompt);
         let mut agent = self.take_main(model, commands).await;
-        let refusal = agent.refusal(&prompt).or_else(|| self.spent_budget(&prompt));
+        let refusal = agent.refusal(&prompt).or_else(|| self.spent_budget(&agent, &prompt));
         let forced_call = match refusal {
             Some(why) => Err(why),
             None => self.mentioned_call(&prompt, may_start),
@@ -214,11 +214,11 @@ impl Runtime {
 
     /// Returns why no prompt can be sent any more, in one line: the session's money is spent. A run
     /// without a user at the screen ends with a result that says so instead.
-    fn spent_budget(&self, prompt: &Prompt) -> Option<String> {
+    fn spent_budget(&self, agent: &Agent, prompt: &Prompt) -> Option<String> {
         if prompt.from != Sender::Person || self.parts.background_wait.is_some() {
             return None;
         }
-        let what = self.session.budget.used_up()?;
+        let what = agent.spent_budget(prompt)?;
         Some(format!("The budget of {what} is spent: quit, then {RAISE_BUDGET}"))
     }
 
