@@ -15,7 +15,7 @@ use crate::config::{
 };
 use crate::disk::ProjectScope;
 use crate::exec::{self, BlockingPools, StartDirs, StartSettings, Supervisor};
-use crate::permission::RuleError;
+use crate::permission::{Rule, RuleError};
 use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, Redactor, SessionId, printable_path};
 use crate::provider::{ErrorKind, ProviderError};
 use crate::runtime::OpenRequest;
@@ -124,7 +124,10 @@ impl Setup {
         env: EnvOverlay,
         overrides: &Overrides,
     ) -> Result<Self, AppError> {
-        let setup = Self::in_dir(working_dir(cli.common.cd.as_deref())?, env, overrides)?;
+        let cwd = working_dir(cli.common.cd.as_deref())?;
+        check_added(&cli.tools.add_dir, &cwd)?;
+        let mut setup = Self::in_dir(cwd, env, overrides)?;
+        setup.loaded.notices.extend(unknown_tools(cli));
         setup.with_agents(cli.tools.agents.as_deref())
     }
 
@@ -243,6 +246,26 @@ pub(crate) fn working_dir(wanted: Option<&Path>) -> Result<Arc<Path>, AppError> 
         return Err(failed(std::io::ErrorKind::NotADirectory.into()));
     }
     Ok(real.into())
+}
+
+/// Names the entries of `--tools` that are no tool's name.
+fn unknown_tools(cli: &Cli) -> Vec<String> {
+    let starts_agents = |name: &str| name.starts_with("agent_") || name.starts_with("delegate_to_");
+    let mut names = cli.tools.offered().unwrap_or_default();
+    names.retain(|name| !name.is_empty() && !Rule::knows_tool(name) && !starts_agents(name));
+    let notice = |name: String| format!("--tools: no tool has the name {name}; check its spelling");
+    names.into_iter().map(notice).collect()
+}
+
+/// Checks that the directories of `--add-dir` are there: a rule for a misspelled one has no effect.
+fn check_added(added: &[String], cwd: &Path) -> Result<(), AppError> {
+    // The configuration knows the home folder.
+    match added.iter().find(|dir| !dir.starts_with('~') && !cwd.join(dir).is_dir()) {
+        Some(dir) => {
+            Err(AppError::Usage(format!("--add-dir: {dir} is no directory; name one that exists")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Returns the folders where hooks, servers and the commands that print keys start. The user's

@@ -7,11 +7,11 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 
 use super::{LocalHost, pages};
-use crate::commands::{CommandOrigin, CommandSet};
+use crate::commands::{CommandOrigin, CommandProblem, CommandSet};
 use crate::disk::resolve;
 use crate::protocol::count;
 use crate::subagent::definition::{Definition, DefinitionSource};
-use crate::subagent::registry::Definitions;
+use crate::subagent::registry::{DefinitionProblem, Definitions};
 use crate::tool::{IgnoreFiles, walk};
 use crate::tui::host::{AgentChoice, CommandChoice, MemoryChoice};
 use crate::tui::page::PageLine;
@@ -24,6 +24,14 @@ const FILES_SHOWN: usize = 50;
 
 /// The file of instructions that `/memory` offers to create.
 const MEMORY_FILE: &str = "AGENTS.md";
+
+/// Counts the files of agents, commands and skills that are not used because of an error.
+fn refused_files(definitions: &Definitions, commands: &CommandSet) -> usize {
+    let agents = definitions.problems().iter();
+    let agents = agents.filter(|problem| matches!(problem, DefinitionProblem::Refused(_))).count();
+    let commands = commands.problems().iter();
+    agents + commands.filter(|problem| matches!(problem, CommandProblem::Refused { .. })).count()
+}
 
 impl LocalHost {
     pub(super) async fn files(&self, query: &str) -> Vec<String> {
@@ -47,10 +55,11 @@ impl LocalHost {
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
     }
 
-    /// Says what was found in the project: instructions, and definitions of agents.
+    /// Says what was found in the project: instructions, definitions of agents, and files for agents,
+    /// commands and skills that are broken.
     pub(super) async fn notes(&self) -> Vec<String> {
         let (cwd, memory) = (self.cwd.clone(), self.memory.clone());
-        let definitions = self.definitions.clone();
+        let (definitions, custom) = (self.definitions.clone(), self.custom.clone());
         let find = move || {
             let name = |path: &Path| memory.name(path, &cwd);
             let files = match &memory.read(&cwd)[..] {
@@ -63,7 +72,10 @@ impl LocalHost {
             let own =
                 definitions.iter().filter(|it| it.source != DefinitionSource::BuiltIn).count();
             let agents = (own > 0).then(|| format!("{} defined", count(own, "agent")));
-            files.into_iter().chain(agents).collect()
+            let refused = refused_files(&definitions, &CommandSet::load(&custom));
+            let refused =
+                (refused > 0).then(|| format!("{} refused: /doctor", count(refused, "file")));
+            files.into_iter().chain(agents).chain(refused).collect()
         };
         tokio::task::spawn_blocking(find).await.unwrap_or_default()
     }
