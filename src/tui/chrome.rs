@@ -25,7 +25,7 @@ const MAX_WORK_WIDTH: usize = 60;
 
 /// Minimum and maximum cells for the step of a to-do list.
 const MIN_STEP_WIDTH: usize = 8;
-const MAX_STEP_WIDTH: usize = 30;
+const MAX_STEP_WIDTH: usize = 40;
 
 /// `─ to main · writing 0:12 ────`: the recipient of the prompt, and its state.
 pub fn rule(model: &TuiModel, layout: &ScreenLayout, painter: Painter<'_>) -> Line<'static> {

@@ -114,12 +114,15 @@ pub fn say_returned(model: &mut TuiModel) {
     let verb = if messages == 1 { "is" } else { "are" };
     let said = format!("{} {verb} back in the prompt", count(messages, "queued message"));
     let is_stopped = model.stopped_at.is_some() || model.run.cancelling;
-    model.say(match () {
+    let how = if model.main_is_busy() && !is_stopped {
         // The end of the turn comes after the messages.
-        () if model.main_is_busy() && !is_stopped => said,
-        () if model.can_retry && !is_stopped => format!("Failed · {said}"),
-        () => format!("Stopped · {said}"),
-    });
+        ""
+    } else if model.can_retry && !is_stopped {
+        "Failed · "
+    } else {
+        "Stopped · "
+    };
+    model.say(format!("{how}{said}"));
 }
 
 /// Takes back the newest message. Returns false when there is none.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::protocol::{
-    ApiError, EventKind, Failure, NoticeLevel, Todo, TodoStatus, ToolDetails, ToolUseId, WaitKind,
+    ApiError, EventKind, Failure, NoticeLevel, ResultBlock, Todo, TodoStatus, ToolDetails,
+    ToolUseId, WaitKind,
 };
 use crate::tui::testing::TestScreen;
 use crate::tui::transcript::ItemKind;
@@ -94,4 +95,22 @@ fn a_note_of_an_agent_stays_in_its_transcript() {
     for transcript in [&screen.model.main, agent] {
         assert!(transcript.iter().any(|(_, item)| item.kind == note));
     }
+}
+
+#[test]
+fn an_error_about_the_to_do_list_is_for_the_model() {
+    let mut screen = busy();
+    screen.tool(&root(), "t1", "TodoWrite", "");
+    let text = "Invalid input for TodoWrite: `todos[0].status`: unknown variant `doing`".to_owned();
+    screen.main(EventKind::ToolFinished {
+        id: ToolUseId::new("t1"),
+        name: "TodoWrite".to_owned(),
+        is_error: true,
+        summary: text.clone(),
+        content: vec![ResultBlock::Text { text }],
+        details: None,
+        took: Duration::ZERO,
+    });
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("To-do   ✗ not updated") && !shown.contains("Invalid"), "{shown}");
 }

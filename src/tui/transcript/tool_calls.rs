@@ -317,6 +317,8 @@ fn call_result(call: &ToolCallItem, theme: &Theme) -> (String, Style) {
     }
     let Some(result) = &call.result else { return (String::new(), theme.dim) };
     let mut words = match result.is_error {
+        // The words are for the model, which writes the list anew.
+        true if call.name == TODO_TOOL => failed("not updated"),
         true if result.summary.is_empty() => failed("failed"),
         true => failed(&result.summary),
         false if preview_lines(call, false) > 0 && counts_lines(&result.summary).is_some() => {
@@ -355,6 +357,7 @@ pub(super) fn preview_lines(call: &ToolCallItem, open: bool) -> usize {
         _ if call.output.trim().is_empty() || quiet => 0,
         _ if call.denied.is_some() && !is_refused_plan(call) => 0,
         true => usize::MAX,
+        false if call.name == TODO_TOOL => 0,
         false if is_refused_plan(call) => PLAN_LINES,
         false if !ended_well => FAILED_LINES,
         // What they read is for the model; the user has the file.
