@@ -95,6 +95,20 @@ async fn another_directory_can_be_worked_in_and_one_added() {
 }
 
 #[tokio::test]
+async fn a_misspelled_directory_or_tool_is_named() {
+    let scene = Scene::new();
+    let run = scene.world.run(["-p", "TASK-1", "--add-dir", "nowhere"]).finish().await;
+    run.assert_code(2);
+    assert!(run.stderr.contains("--add-dir: nowhere is no directory"), "{run}");
+    scene.server.when("TASK-1").reply(text("ok"));
+    let run = scene.world.run(["-p", "TASK-1", "--tools", "Read,Frob,mcp__x"]).finish().await;
+    run.assert_code(0);
+    let named: Vec<&str> = run.stderr.lines().filter(|line| line.contains("--tools")).collect();
+    assert!(matches!(named[..], [line] if line.contains("no tool has the name Frob")), "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn the_model_is_told_where_it_is_and_what_the_project_asks_for() {
     let scene = Scene::new();
     let git = |args: &[&str]| {

@@ -175,3 +175,16 @@ async fn a_prompt_that_no_money_is_left_for_stays_in_the_draft() {
     assert_eq!(shown.matches("and more of it").count(), 1, "{shown}");
     scene.server.finish();
 }
+
+#[tokio::test]
+async fn files_that_are_refused_are_counted_at_the_start() {
+    let scene = Scene::new();
+    scene.world.write(".caliban/agents/broken.md", "---\nname: broken\n---\nDo it.\n");
+    scene.world.write(".caliban/skills/odd/SKILL.md", "---\nname: odd\n---\nDo it.\n");
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    let shown = screen.wait_for("refused: /doctor");
+    assert!(shown.contains(" · 2 files refused: /doctor"), "{shown}");
+    send(&screen, "/doctor ");
+    screen.wait_for("broken.md");
+    scene.server.finish();
+}
