@@ -184,7 +184,5 @@ async fn files_that_are_refused_are_counted_at_the_start() {
     let screen = Screen::start(&scene.world, NOTHING, 120, 30);
     let shown = screen.wait_for("refused: /doctor");
     assert!(shown.contains(" · 2 files refused: /doctor"), "{shown}");
-    send(&screen, "/doctor ");
-    screen.wait_for("broken.md");
     scene.server.finish();
 }
