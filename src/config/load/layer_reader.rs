@@ -19,7 +19,7 @@ use crate::config::sources::{ConfigSources, read_text};
 use crate::config::start::StartResolver;
 use crate::config::trust_filter::{TrustFilter, is_users_alone};
 use crate::disk::{leaves_folder, normalize, resolve};
-use crate::protocol::{RuleFile, printable_path, quoted_name};
+use crate::protocol::{RuleFile, printable_path};
 
 const DEFAULTS: &str = include_str!("../../../config/default.toml");
 
@@ -242,11 +242,6 @@ impl<'a> LayerReader<'a> {
             self.add_settings(settings_file::from_flag(value, cwd)?)?;
         }
         self.layers.add(flags);
-        let is_missing = |name: &&String| !name.starts_with('~') && !cwd.join(name).is_dir();
-        let missing = overrides.additional_dirs.iter().filter(is_missing);
-        let told =
-            missing.map(|name| format!("--add-dir: there is no folder {}", quoted_name(name)));
-        self.notices.extend(told);
         Ok(())
     }
 }

@@ -87,14 +87,6 @@ impl LoadFixture {
 }
 
 #[test]
-fn an_option_that_names_a_folder_which_does_not_exist_is_told() {
-    let mut world = LoadFixture::new(&[]);
-    world.overrides.additional_dirs = [".", "nosuch", "/no/such"].map(str::to_owned).to_vec();
-    let told = ["nosuch", "/no/such"].map(|name| format!("--add-dir: there is no folder {name}"));
-    assert_eq!(world.load().unwrap().notices, told);
-}
-
-#[test]
 fn the_built_in_defaults_are_valid_and_as_documented() {
     let config = Config::built_in().unwrap();
     assert_eq!((config.model.max_tokens, config.model.provider.as_deref()), (None, None));
