@@ -30,9 +30,10 @@ fn editing(cols: u16, rows: u16) -> (Scene, Screen) {
 
 async fn assert_seen_first(cols: u16, rows: u16) {
     let (scene, screen) = editing(cols, rows);
-    let shown = screen.wait_for("agent 2 wants to edit src/list.txt");
+    screen.wait_for("agent 2 wants to edit src/list.txt");
+    let shown = screen.wait_for("PgDn or End");
     assert!(shown.contains("1 - old") && shown.contains("+ line-5;"), "{shown}");
-    assert!(shown.contains("PgDn or End") && !shown.contains("line-60;"), "{shown}");
+    assert!(!shown.contains("line-60;"), "{shown}");
     screen.keys("1");
     screen.keys("2");
     // The next key shows that those before it were taken.
