@@ -17,8 +17,8 @@ use crate::hook::{
 };
 use crate::permission::{HookAdvice, QuestionDraft, Verdict};
 use crate::protocol::{
-    ContentBlock, Denial, EventKind, EventSink, HookEvent, NoticeLevel, ResultBlock, Sender,
-    WaitKind, report_wait,
+    Access, ContentBlock, Denial, EventKind, EventSink, HookEvent, NoticeLevel, ResultBlock,
+    Sender, WaitKind, report_wait,
 };
 use crate::tool::{SoftKind, ToolError, ToolOutcome};
 
@@ -103,6 +103,8 @@ impl Agent {
             at.stop(why);
         }
         match output.decision? {
+            // Plan mode ends with an answer to the plan, which has to be read.
+            PermissionDecision::Allow if matches!(valid.access, Access::ExitPlan { .. }) => None,
             PermissionDecision::Allow => Some(match output.input {
                 None => Verdict::Approved(draft.approval()),
                 Some(input) => Verdict::Changed { input, asked: draft.approval() },

@@ -17,7 +17,7 @@ use crate::permission::Gate;
 use crate::protocol::{EnvOverlay, Redactor};
 use crate::provider::ModelSource;
 use crate::tool::mcp::Mcp;
-use crate::tool::{BuiltinSettings, Tool, builtin, entry_matches};
+use crate::tool::{BuiltinSettings, Tool, builtin, entry_denies, entry_matches};
 
 /// The parts that all agents of this process share.
 pub struct AgentParts {
@@ -47,7 +47,8 @@ impl AgentParts {
     /// Whether the user allows this session to have the tool.
     pub fn allows(&self, tool: &str) -> bool {
         let lists = |names: &[String]| names.iter().any(|name| entry_matches(name, tool));
-        self.tools.as_deref().is_none_or(lists) && !lists(&self.disallowed_tools)
+        self.tools.as_deref().is_none_or(lists)
+            && !self.disallowed_tools.iter().any(|entry| entry_denies(entry, tool))
     }
 
     /// Makes a fresh set of the tools that agents may have, except those that start agents. Those

@@ -18,7 +18,8 @@ impl ToolLists<'_> {
     /// Whether a list forbids a tool by its name.
     pub fn denies(&self, name: &str) -> bool {
         let by_call = matches!(self.access, ToolAccess::Deny(_)) && !self.access.allows(name);
-        by_call || self.definition.disallowed_tools.iter().any(|entry| entry == name)
+        let forbids = |entry: &String| tool::entry_denies(entry, name);
+        by_call || self.definition.disallowed_tools.iter().any(forbids)
     }
 
     /// Whether it belongs to a server that the definition brings along.
@@ -45,7 +46,7 @@ impl ToolLists<'_> {
         // An entry with a pattern is also a rule, which the gate enforces: here it only adds the
         // tool.
         let listed = |entry: &String| tool::entry_matches(entry_tool(entry), name);
-        let forbids = |entry: &String| tool::entry_matches(entry, name);
+        let forbids = |entry: &String| tool::entry_denies(entry, name);
         self.definition.tools.as_deref().is_none_or(|list| list.iter().any(listed))
             && !self.definition.disallowed_tools.iter().any(forbids)
             && self.access.allows(name)

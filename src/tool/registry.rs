@@ -111,11 +111,12 @@ pub fn entry_matches(entry: &str, tool: &str) -> bool {
     canonical_name(entry) == canonical_name(tool) || mcp::is_listed(entry, tool)
 }
 
-/// Whether an entry of a list of tools to take away covers this tool: the same, but in any case of letters.
+/// Whether an entry of a list of tools to take away covers this tool: the same, but in any case of
+/// letters. `AgentTool` covers every tool that starts agents.
 pub fn entry_denies(entry: &str, tool: &str) -> bool {
-    let (entry, tool) = (entry.to_ascii_lowercase(), tool.to_ascii_lowercase());
-    let canonical = |name| if matches!(name, "agent" | "task") { "agenttool" } else { name };
-    canonical(&*entry) == canonical(&*tool) || mcp::is_listed(&entry, &tool)
+    let (entry, lower) = (entry.to_ascii_lowercase(), tool.to_ascii_lowercase());
+    let is_agent_tool = matches!(&*entry, "agent" | "task" | "agenttool");
+    is_agent_tool && starts_agents(tool) || entry == lower || mcp::is_listed(&entry, &lower)
 }
 
 /// Returns the canonical name: `Agent` and `Task` are other names of `AgentTool`, wherever a tool is named.

@@ -52,6 +52,22 @@ async fn an_approved_plan_ends_plan_mode_and_changes_are_asked_about() {
 }
 
 #[tokio::test]
+async fn a_hook_that_answers_questions_approves_no_plan() {
+    let scene = Scene::new();
+    let allow = r#"{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}"#;
+    let command = json!(format!("echo '{allow}'"));
+    scene.world.config(&format!("[[hooks.PermissionRequest]]\ncommand = {command}\n"));
+    scene.server.when(PARENT).reply(plan()).then(write("a.txt")).then(text(DONE));
+    let screen = start(&scene, "plan");
+    screen.wait_for("main has a plan");
+    screen.keys("1");
+    // The question about the file is the hook's.
+    screen.wait_for(DONE);
+    assert!(scene.world.exists("a.txt"));
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn an_approval_can_let_edits_run() {
     let (scene, screen) = planning();
     screen.keys("2");

@@ -217,6 +217,24 @@ async fn without_tools_it_gets_all_but_the_agent_tool() {
 }
 
 #[tokio::test]
+async fn an_agent_without_the_tool_for_agents_has_none_that_starts_them() {
+    for (lists, starts) in
+        [("", true), ("disallowedTools: AgentTool\n", false), ("disallowedTools: task\n", false)]
+    {
+        let scene = Scene::new();
+        let faces = "faces = [\"agent\", \"lifecycle\", \"delegate\"]";
+        scene.world.config(&format!("[subagents]\n{faces}\nmax_depth = 2\n"));
+        scene.world.agent("some", &file("some", lists));
+        let request = child_of(&scene, "some", &[]).await;
+        let names = request.tool_names();
+        for tool in ["AgentTool", "agent_spawn", "agent_fork", "delegate_to_some"] {
+            assert_eq!(names.contains(&tool), starts, "{lists}: {names:?}");
+        }
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
 async fn what_a_definition_keeps_an_agent_from_reading_is_hidden_from_its_searches() {
     let scene = Scene::new();
     scene.world.write(".env", "needle\n");
