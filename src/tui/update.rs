@@ -143,7 +143,7 @@ pub fn start(
         effects.push(ScreenEffect::Ask(HostRequest::LocalServers(Vec::new())));
     }
     if pick_session {
-        open::sessions(model, &mut effects);
+        open::sessions(model, "", &mut effects);
     }
     if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
         model.composer.buffer.set_typed(&as_prompt(&prompt));

@@ -141,7 +141,7 @@ pub fn leave(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         Some(Overlay::Reader(_)) => reader::close(model, effects),
         Some(Overlay::Page(Page { work: Some(work), .. })) => {
             let row = ListRow::Agent(work.agent.clone());
-            agent_list::open(model, effects);
+            agent_list::open(model, "", effects);
             agent_list::keep_selected(model, &row);
         }
         _ => model.overlay = None,

@@ -1,15 +1,17 @@
 //! Opening the lists to choose from.
 
 use crate::protocol::PermissionMode;
+use crate::tui::composer::TextBuffer;
 use crate::tui::host::{HostRequest, ModelList};
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::picker::{Picker, PickerRows, sessions};
 use crate::tui::session::DEFAULT_EFFORT;
+use crate::tui::text::one_line;
 
 /// The modes that `/permissions` offers.
-const MODES: [PermissionMode; 5] = [
+pub const MODES: [PermissionMode; 5] = [
     PermissionMode::Default,
     PermissionMode::AcceptEdits,
     PermissionMode::Plan,
@@ -28,9 +30,11 @@ pub fn models(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.overlay = Some(Overlay::Picker(picker));
 }
 
-/// Opens the list of stored sessions.
-pub fn sessions(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let picker = Picker::new(sessions::title(false), PickerRows::Loading);
+/// Opens the list of stored sessions, with those that match the filter.
+pub fn sessions(model: &mut TuiModel, filter: &str, effects: &mut Vec<ScreenEffect>) {
+    let filter = TextBuffer::from(&*one_line(filter));
+    let title = sessions::title(false);
+    let picker = Picker { filter, ..Picker::new(title, PickerRows::Loading) };
     model.overlay = Some(Overlay::Picker(picker));
     sessions::request(false, effects);
 }
@@ -54,13 +58,13 @@ pub fn memory(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.overlay = Some(Overlay::Picker(Picker::new("memory", PickerRows::Loading)));
 }
 
-/// Opens the list of modes, with the current one selected, and of the rules in force.
-pub fn permissions(model: &mut TuiModel) {
+/// Opens the list of modes, with one selected, and of the rules in force.
+pub fn permissions(model: &mut TuiModel, selected: PermissionMode) {
     let rules = model.rules();
     let mut picker =
         Picker::new("permissions", PickerRows::Permissions { modes: MODES.to_vec(), rules });
     model.session.mode.name().clone_into(&mut picker.current);
-    picker.selected = MODES.iter().position(|mode| *mode == model.session.mode).unwrap_or(0);
+    picker.selected = MODES.iter().position(|mode| *mode == selected).unwrap_or(0);
     if model.rules().is_empty() {
         picker.notes.push("no rules yet: the answer 3 to a question writes one".to_owned());
     }

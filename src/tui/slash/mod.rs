@@ -45,6 +45,20 @@ const ALIASES: [(&str, &str); 1] = [("exit", "quit")];
 /// Commands of the table that the runtime expands into prompts.
 const PROMPTS: [&str; 2] = ["init", "review"];
 
+/// Commands that take an argument, beside those that are prompts.
+pub const WITH_ARGUMENT: [&str; 10] = [
+    "agents",
+    "model",
+    "effort",
+    "permissions",
+    "compact",
+    "resume",
+    "rename",
+    "export",
+    "theme",
+    "edit",
+];
+
 /// Commands that need an idle main.
 pub const WAITS: [&str; 3] = ["compact", "clear", "resume"];
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::{Command, Cost, McpState, SessionId};
+use crate::protocol::{Command, Cost, McpState, PermissionMode, SessionId};
 use crate::tui::agents::AgentState;
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::composer::draft;
@@ -18,7 +18,7 @@ use crate::tui::page::{PageLine, Tone, update as page};
 use crate::tui::picker::{open, update as picker};
 use crate::tui::reader::update as reader;
 use crate::tui::session::{DEFAULT_EFFORT, ScreenRule, ScreenSession};
-use crate::tui::slash::{COMMANDS, WAITS, command_name, is_prompt, resolve_alias};
+use crate::tui::slash::{COMMANDS, WAITS, WITH_ARGUMENT, command_name, is_prompt, resolve_alias};
 use crate::tui::text::{column_width, one_line, padded, reveal_line, width};
 use crate::tui::{focus, labels};
 
@@ -53,6 +53,11 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
         effects.push(ScreenEffect::Ask(HostRequest::Commands(Vec::new())));
         return true;
     }
+    if !argument.is_empty() && !WITH_ARGUMENT.contains(&name) {
+        // The draft stays: the user may have meant more than the command.
+        model.say_while(NoticeCause::Draft, format!("/{typed} takes no argument"));
+        return true;
+    }
     let name = name.to_owned();
     if WAITS.contains(&name.as_str()) && model.main_is_busy() {
         let waits = format!("/{name} must wait: main is working");
@@ -77,7 +82,7 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
 fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<ScreenEffect>) {
     match name {
         "help" => model.overlay = Some(Overlay::Help { scroll: 0 }),
-        "agents" => agent_list::open(model, effects),
+        "agents" => agent_list::open(model, argument, effects),
         "model" if argument.is_empty() => open::models(model, effects),
         "model" => {
             let provider = local_provider(model, argument);
@@ -89,7 +94,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             let effort = Some(argument.to_owned()).filter(|word| word != DEFAULT_EFFORT);
             effects.push(ScreenEffect::Send(Command::SetEffort { effort }));
         }
-        "permissions" => open::permissions(model),
+        "permissions" => permissions(model, argument, effects),
         "theme" => theme(model, argument, effects),
         "mcp" => {
             page::open(model, MCP_TITLE, vec!["loading …".into()]);
@@ -107,7 +112,7 @@ fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             }
             Err(_) => {
                 focus::leave(model);
-                open::sessions(model, effects);
+                open::sessions(model, argument, effects);
             }
         },
         "rename" => rename(model, argument, effects),
@@ -178,6 +183,22 @@ fn local_provider(model: &TuiModel, name: &str) -> Option<String> {
     let found = model.session.first_run.as_ref()?.found.as_ref()?;
     let server = found.iter().find(|server| server.models.iter().any(|other| other == name))?;
     Some(server.provider.clone())
+}
+
+/// Takes the named mode, or opens the list: also for the mode that asks nothing, which the list confirms.
+fn permissions(model: &mut TuiModel, name: &str, effects: &mut Vec<ScreenEffect>) {
+    let named = open::MODES.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(name));
+    match named {
+        Some(mode @ PermissionMode::BypassPermissions) => open::permissions(model, mode),
+        Some(mode) => {
+            effects.push(ScreenEffect::Send(Command::SetMode { mode, answers: false }));
+        }
+        None if name.is_empty() => open::permissions(model, model.session.mode),
+        None => {
+            let modes = open::MODES.map(|mode| mode.name()).join(", ");
+            model.say(format!("there is no mode {} · {modes}", one_line(name)));
+        }
+    }
 }
 
 /// Takes the named theme for the session, or opens the list.

@@ -6,11 +6,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::protocol::{
-    AgentEvent, ApiError, Command, CompactionState, EventKind, Failure, NoticeLevel, RunEnd,
-    Sender, SessionId,
+    AgentEvent, ApiError, Command, CompactionState, EventKind, Failure, NoticeLevel,
+    PermissionMode, RunEnd, Sender, SessionId,
 };
 use crate::tui::host::{CommandChoice, HostRequest};
 use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::overlay::Overlay;
 use crate::tui::slash::COMMANDS;
 use crate::tui::testing::{TestScreen, finish, session_choice};
 use crate::tui::transcript::ItemKind;
@@ -281,4 +282,36 @@ fn cost_says_when_there_was_no_request_yet() {
     screen.write("/cost").enter();
     let shown = picture(&mut screen, 100, 30);
     assert!(shown.contains("context   no request has ended yet"), "{shown}");
+}
+
+#[test]
+fn an_argument_is_used_or_the_command_says_that_it_takes_none() {
+    let mut screen = TestScreen::new();
+    screen.write("/diff HEAD~1").enter();
+    assert_eq!(screen.notice(), "/diff takes no argument");
+    assert_eq!(screen.model.composer.text(), "/diff HEAD~1", "it can be changed");
+    assert!(screen.model.overlay.is_none());
+    screen.model.composer.discard();
+    screen.write("/permissions plan").enter();
+    let mode = PermissionMode::Plan;
+    assert_eq!(screen.sent(), [Command::SetMode { mode, answers: false }]);
+    screen.write("/permissions free").enter();
+    assert!(
+        screen.notice().starts_with("there is no mode free · default, "),
+        "{}",
+        screen.notice()
+    );
+    assert_eq!(screen.sent(), []);
+    screen.write("/permissions bypassPermissions").enter();
+    assert_eq!(screen.sent(), [], "the list asks twice");
+    let Some(Overlay::Picker(picker)) = &screen.model.overlay else { panic!("no list") };
+    assert_eq!(picker.matching()[picker.selected].label, "bypassPermissions");
+    screen.esc().wait(300);
+    screen.write("/resume spring cleaning").enter();
+    let Some(Overlay::Picker(picker)) = &screen.model.overlay else { panic!("no list") };
+    assert_eq!(picker.filter.text(), "spring cleaning");
+    screen.esc().wait(300);
+    screen.write("/agents tidy").enter();
+    let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!("no list") };
+    assert_eq!(list.filter.text(), "tidy");
 }

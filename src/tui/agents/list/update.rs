@@ -7,6 +7,7 @@ use crate::tui::agents::AgentState;
 use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::background::update as background;
+use crate::tui::composer::TextBuffer;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::focus;
 use crate::tui::format::count;
@@ -17,12 +18,15 @@ use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, move_selection};
 use crate::tui::page::{job, work};
+use crate::tui::text::one_line;
 
 /// Opens the list of agents and requests the definitions.
-pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+pub fn open(model: &mut TuiModel, filter: &str, effects: &mut Vec<ScreenEffect>) {
     let known = model.definitions.clone().filter(|definitions| !definitions.is_empty());
     effects.push(ScreenEffect::Ask(HostRequest::Agents(Vec::new())));
-    model.overlay = Some(Overlay::Agents(AgentList { definitions: known, ..AgentList::default() }));
+    let filter = TextBuffer::from(&*one_line(filter));
+    let list = AgentList { filter, definitions: known, ..AgentList::default() };
+    model.overlay = Some(Overlay::Agents(list));
 }
 
 /// Handles a key in the list.
