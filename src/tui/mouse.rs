@@ -12,7 +12,7 @@ use crate::tui::focus;
 use crate::tui::labels;
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
-use crate::tui::overlay::{Overlay, update as overlay};
+use crate::tui::overlay::{Overlay, step_selection, update as overlay};
 use crate::tui::page::update as page;
 use crate::tui::question::form::AnswerForm;
 use crate::tui::question::{QuestionStage, update as question};
@@ -199,6 +199,9 @@ fn wheel(model: &mut TuiModel, under: &HitTarget, lines: isize) {
             }
             _ => overlay::scroll_list(model, lines),
         };
+    }
+    if let Some(menu) = &mut model.composer.menu {
+        return step_selection(&mut menu.selected, menu.items.len(), lines);
     }
     let body = model.metrics.body;
     match &under.kind {

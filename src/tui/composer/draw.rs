@@ -8,6 +8,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::tui::composer::menu::MENU_ROWS;
 use crate::tui::composer::{MenuItem, MenuKind, TextBuffer};
 use crate::tui::model::TuiModel;
 use crate::tui::overlay::Overlay;
@@ -15,9 +16,6 @@ use crate::tui::paint::{Painter, cut_spans, put, put_all, spans_width};
 use crate::tui::popup::{self, PopupTitle, draw_rows};
 use crate::tui::text::{TextFilter, truncate, width};
 use crate::tui::theme::Theme;
-
-/// Maximum number of visible menu rows.
-const MENU_ROWS: usize = 10;
 
 /// Maximum width of the names in the menu, in cells.
 const MAX_LABEL_WIDTH: usize = 60;

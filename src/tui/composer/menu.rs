@@ -1,5 +1,8 @@
 //! The menu that completes `/commands`, `@files` and `@agents` in the draft, and where it can open.
 
+/// Maximum number of visible rows.
+pub const MENU_ROWS: usize = 10;
+
 /// The kind of completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MenuKind {

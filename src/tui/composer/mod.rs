@@ -276,13 +276,6 @@ impl Composer {
         Some(item)
     }
 
-    /// Moves the selection in the menu, wrapping around.
-    pub fn move_menu(&mut self, down: bool) {
-        let Some(menu) = &mut self.menu else { return };
-        let count = menu.items.len().max(1);
-        menu.selected = if down { menu.selected + 1 } else { menu.selected + count - 1 } % count;
-    }
-
     /// Closes the menu until something else can be completed.
     pub fn dismiss_menu(&mut self) {
         if let Some(menu) = self.menu.take() {

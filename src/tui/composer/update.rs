@@ -8,6 +8,7 @@ use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::image_path::ImagePath;
 use crate::tui::composer::image_request;
+use crate::tui::composer::menu::MENU_ROWS;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
 use crate::tui::composer::{MenuKind, Movement, draft, mention};
 use crate::tui::first_run::update as first_run;
@@ -17,7 +18,7 @@ use crate::tui::keymap::{Action, KeyContext, Keymap};
 use crate::tui::labels::with_detail;
 use crate::tui::model::{Notice, NoticeCause, RunningShell, TuiModel};
 use crate::tui::msg::ScreenEffect;
-use crate::tui::overlay::Overlay;
+use crate::tui::overlay::{Overlay, move_selection};
 use crate::tui::picker::HistorySearch;
 use crate::tui::queue::{MessageState, update as queue};
 use crate::tui::reader::update as reader;
@@ -113,8 +114,12 @@ fn change(model: &mut TuiModel, action: Action) {
 fn menu_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEffect>) -> bool {
     let Some(menu) = &model.composer.menu else { return false };
     let (command, mention) = (menu.kind == MenuKind::Command, menu.kind == MenuKind::Mention);
+    if let Some(menu) = &mut model.composer.menu
+        && move_selection(&mut menu.selected, menu.items.len(), MENU_ROWS, action)
+    {
+        return true;
+    }
     match action {
-        Action::Up | Action::Down => model.composer.move_menu(action == Action::Down),
         Action::Next | Action::Submit => {
             let item = model.composer.take_menu_item().filter(|_| mention);
             let mention = item.as_ref().and_then(|item| {

@@ -23,6 +23,7 @@ use crate::tui::msg::{HitTarget, Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
 use crate::tui::page::{PageLine, Tone};
 use crate::tui::session::ScreenRule;
+use crate::tui::slash::COMMANDS;
 use crate::tui::testing::{TestScreen, agent_choice, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
@@ -495,6 +496,20 @@ fn a_long_list_moves_by_pages_to_its_ends_and_with_the_wheel() {
     screen.key(KeyCode::Home);
     wheel(&mut screen, MouseEventKind::ScrollDown);
     assert_eq!(selected(&screen), 3);
+}
+
+#[test]
+fn the_menus_of_the_prompt_go_by_pages_to_the_ends_and_by_the_wheel() {
+    let selected = |screen: &TestScreen| screen.model.composer.menu.as_ref().unwrap().selected;
+    let mut screen = TestScreen::new();
+    screen.write("/").draw().key(KeyCode::End);
+    assert_eq!(selected(&screen), COMMANDS.len() - 1);
+    screen.key(KeyCode::PageUp);
+    assert_eq!(selected(&screen), COMMANDS.len() - 10);
+    screen.key(KeyCode::Home).key(KeyCode::PageDown);
+    assert_eq!(selected(&screen), 9);
+    wheel(&mut screen, MouseEventKind::ScrollDown);
+    assert_eq!(selected(&screen), 12);
 }
 
 fn wheel(screen: &mut TestScreen, kind: MouseEventKind) {
