@@ -30,6 +30,7 @@ use crate::protocol::{EnvOverlay, WorkingTreeChanges};
 use crate::session::SessionStore;
 use crate::subagent::registry::DefinitionSources;
 use crate::tool::mcp::Mcp;
+use crate::tui::composer::past_prompt::PastPrompt;
 use crate::tui::host::{HostRequest, InfoPage, KeptChoice, LocalServer, ModelList, ScreenHost};
 
 pub(super) use memory::MemoryPlaces;
@@ -111,8 +112,8 @@ impl LocalHost {
         kept.map_err(|error| error.to_string())?.map(|()| None)
     }
 
-    async fn remember(&self, prompt: &str) {
-        let (Some(path), prompt) = (self.history.clone(), prompt.to_owned()) else { return };
+    async fn remember(&self, prompt: &PastPrompt) {
+        let (Some(path), prompt) = (self.history.clone(), prompt.clone()) else { return };
         let write = tokio::task::spawn_blocking(move || history::append(&path, &prompt)).await;
         if let Ok(Err(error)) = write {
             tracing::warn!(%error, "the prompt history could not be written");
@@ -174,7 +175,7 @@ impl ScreenHost for LocalHost {
                     *text = self.edit(draft).await;
                 }
             }
-            HostRequest::Image { path, image } => {
+            HostRequest::Image { path, image, .. } => {
                 *image = match path {
                     Some(path) => self.image_at(path).await,
                     None => self.image_in_clipboard().await,

@@ -21,6 +21,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::protocol::{AgentEvent, Charset, Command, EventQueue, MotionMode, NoticeLevel};
 
 use super::chrome;
+use super::composer::past_prompt::PastPrompt;
 use super::exit_summary::exit_summary;
 use super::host::{HostRequest, ScreenHost};
 use super::keyboard::{Input, Keyboard, PendingInput};
@@ -85,7 +86,7 @@ pub struct TuiIo {
     pub start: StartInfo,
     pub settings: TuiSettings,
     /// Earlier prompts, oldest first.
-    pub history: Vec<String>,
+    pub history: Vec<PastPrompt>,
     /// The key bindings.
     pub keymap: Keymap,
     /// Input typed before the start, such as during the trust question, and not consumed.

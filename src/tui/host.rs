@@ -10,7 +10,9 @@ use crate::protocol::{
     WorktreeInfo,
 };
 
+use super::composer::image::DraftId;
 use super::composer::image_path::ImagePath;
+use super::composer::past_prompt::PastPrompt;
 use super::page::PageLine;
 
 /// Answers the requests of the screen, which must not touch the machine itself.
@@ -91,9 +93,9 @@ pub enum HostRequest {
     Export { session: SessionId, path: String, result: Result<PathBuf, String> },
     /// An image for the draft: a file that the draft names, or else what the clipboard has. `Ok(None)`
     /// if there is no such file.
-    Image { path: Option<ImagePath>, image: Result<Option<SizedImage>, String> },
+    Image { path: Option<ImagePath>, draft: DraftId, image: Result<Option<SizedImage>, String> },
     /// A prompt to keep in the history.
-    Remember(String),
+    Remember(PastPrompt),
     /// A choice that later sessions begin with, or why it is only for this one: another place sets it.
     Keep { choice: KeptChoice, result: Result<Option<String>, String> },
     /// A text of which the user's command notifies, and how that went.

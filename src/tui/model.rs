@@ -7,6 +7,7 @@ use crate::protocol::{AgentPath, Cost, MotionMode, PermissionMode};
 use crate::tui::agents::{AgentSet, AgentState, RunState};
 use crate::tui::background::Jobs;
 use crate::tui::composer::Composer;
+use crate::tui::composer::past_prompt::PastPrompt;
 use crate::tui::host::{AgentChoice, CommandChoice};
 use crate::tui::keymap::Keymap;
 use crate::tui::overlay::Overlay;
@@ -148,6 +149,8 @@ pub enum NoticeCause {
     EmptyPrompt,
     /// The draft has not changed.
     Draft,
+    /// An image for the draft is being read.
+    ImageRead,
     /// The next press of a key quits.
     Quit,
     /// The next press of a letter acts on all agents, or on the work of one.
@@ -260,7 +263,7 @@ impl TuiModel {
         start: StartInfo,
         settings: TuiSettings,
         keymap: Keymap,
-        history: Vec<String>,
+        history: Vec<PastPrompt>,
     ) -> Self {
         let mut main = TranscriptState::default();
         for (level, text) in start.notices {
@@ -443,6 +446,7 @@ impl TuiModel {
                     NoticeCause::EmptyPrompt => !self.composer.is_empty() || self.shell.is_some(),
                     // A change of the draft removes it.
                     NoticeCause::Draft => self.composer.is_empty(),
+                    NoticeCause::ImageRead => !self.composer.images.is_reading(),
                     NoticeCause::Quit => {
                         self.keys.quit_by_interrupt.is_none() && self.keys.quit_by_eof.is_none()
                     }

@@ -229,7 +229,9 @@ fn paste(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     }
     draft::edited(model, effects);
     let is_shell_line = model.composer.is_shell_line();
-    if let Some(path) = ImagePath::parse(&text).filter(|_| !is_shell_line) {
+    let paths = if is_shell_line { Vec::new() } else { ImagePath::parse_all(&text) };
+    // The last of equal ones is replaced first.
+    for path in paths.into_iter().rev() {
         image_request::request(model, Some(path), effects);
     }
 }
@@ -413,8 +415,8 @@ fn apply_reply(model: &mut TuiModel, reply: HostRequest, effects: &mut Vec<Scree
         HostRequest::Edit(Err(problem)) => {
             model.say(format!("{problem} · the draft is unchanged"));
         }
-        HostRequest::Image { path, image } => {
-            if image::arrived(model, path.as_ref(), image, effects) {
+        HostRequest::Image { path, draft, image } => {
+            if image::arrived(model, path.as_ref(), draft, image, effects) {
                 prompt::submit(model, effects);
             }
         }

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::LocalHost;
+use crate::disk::programs_named;
 use crate::exec::{CommandExit, FilterCommand, FilterOutput, ServiceCommand, child_env};
 use crate::media::{self, ImageError, MAX_FILE_BYTES};
 use crate::protocol::{EnvOverlay, SizedImage};
+use crate::tool::path::display_path;
 use crate::tool::read_named_image;
 use crate::tui::composer::image_path::ImagePath;
 
@@ -22,6 +24,8 @@ const TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 /// A program that prints what the clipboard has.
 struct ClipboardProgram {
     name: &'static str,
+    /// The package that has it.
+    package: &'static str,
     /// Lists the types on offer; without it, an image is asked for at once.
     list: &'static [&'static str],
     /// Prints the image, of the type that follows.
@@ -32,23 +36,32 @@ struct ClipboardProgram {
 
 const WL_PASTE: ClipboardProgram = ClipboardProgram {
     name: "wl-paste",
+    package: "wl-clipboard",
     list: &["--list-types"],
     print: &["--no-newline", "--type"],
     end: &[],
 };
 const XCLIP: ClipboardProgram = ClipboardProgram {
     name: "xclip",
+    package: "it",
     list: &["-selection", "clipboard", "-t", "TARGETS", "-o"],
     print: &["-selection", "clipboard", "-t"],
     end: &["-o"],
 };
 const PNGPASTE: ClipboardProgram =
-    ClipboardProgram { name: "pngpaste", list: &[], print: &[], end: &["-"] };
+    ClipboardProgram { name: "pngpaste", package: "it", list: &[], print: &[], end: &["-"] };
 
 impl LocalHost {
-    /// Reads an image file that the draft names. `None` if there is no such file.
-    pub(super) async fn image_at(&self, named: &ImagePath) -> Result<Option<SizedImage>, String> {
+    /// Reads an image file that the draft names, and completes its path. `None` if there is no such file.
+    pub(super) async fn image_at(
+        &self,
+        named: &mut ImagePath,
+    ) -> Result<Option<SizedImage>, String> {
         let file = self.path_in_draft(&named.path);
+        if let Some(absolute) = file.to_str() {
+            named.file = Some(absolute.to_owned());
+            named.path = display_path(&file, &self.cwd);
+        }
         let unreadable = self.memory.gate.unreadable(&self.cwd, None);
         let cwd = self.cwd.clone();
         let read = move || read_named_image(&file, &cwd, |file| unreadable.contains(file));
@@ -67,6 +80,11 @@ impl LocalHost {
     pub(super) async fn image_in_clipboard(&self) -> Result<Option<SizedImage>, String> {
         let env = self.project.without_programs(&child_env(&self.env, 0, &self.secrets));
         let program = clipboard_program(&env)?;
+        let folders = env.program_folders().map(Path::to_owned);
+        if programs_named(program.name, folders).next().is_none() {
+            let ClipboardProgram { name, package, .. } = program;
+            return Err(format!("{name} is not installed: install {package}, or paste a path"));
+        }
         let began = Instant::now();
         let run = |args: Vec<&'static str>| run(program.name, args, &env, began);
         let kind = match program.list {

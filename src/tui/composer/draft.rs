@@ -101,6 +101,6 @@ pub fn files_found(model: &mut TuiModel, query: &str, paths: &[String]) {
 
 /// Empties the prompt and adds its text to the history.
 pub fn remember(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    let text = model.composer.take();
-    effects.push(ScreenEffect::Ask(HostRequest::Remember(text)));
+    let prompt = model.composer.take();
+    effects.push(ScreenEffect::Ask(HostRequest::Remember(prompt)));
 }

@@ -3,9 +3,14 @@
 use crate::protocol::SizedImage;
 use crate::tui::composer::draft;
 use crate::tui::composer::image_path::ImagePath;
+use crate::tui::composer::past_prompt::PastImage;
 use crate::tui::composer::paste::MAX_IMAGES;
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
+
+/// One draft: another one has other images.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DraftId(u64);
 
 /// The images that the draft waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +19,8 @@ pub struct DraftImages {
     last: usize,
     /// How many are in main's conversation.
     read: usize,
+    /// The draft that they are for.
+    draft: DraftId,
     /// How many are being read.
     reading: usize,
     /// Whether the draft is sent once they are there.
@@ -28,9 +35,23 @@ impl DraftImages {
         self.reading > 0
     }
 
-    /// Counts one that is being read.
-    pub fn begin_reading(&mut self) {
+    /// The draft that they are for.
+    #[cfg(test)]
+    pub fn draft(&self) -> DraftId {
+        self.draft
+    }
+
+    /// Counts one that is being read, and returns the draft that it is for.
+    pub fn begin_reading(&mut self) -> DraftId {
         self.reading += 1;
+        self.draft
+    }
+
+    /// Another draft begins: what is still being read is not for it.
+    pub fn begin_draft(&mut self) {
+        self.draft.0 += 1;
+        self.reading = 0;
+        self.sends = false;
     }
 
     /// Returns whether Enter has not yet looked through this draft for images, and records that it has.
@@ -52,21 +73,27 @@ impl DraftImages {
 pub fn arrived(
     model: &mut TuiModel,
     path: Option<&ImagePath>,
+    draft: DraftId,
     image: Result<Option<SizedImage>, String>,
     effects: &mut Vec<ScreenEffect>,
 ) -> bool {
     let images = &mut model.composer.images;
+    if images.draft != draft {
+        return false;
+    }
     images.reading = images.reading.saturating_sub(1);
+    model.notice.take_if(|notice| notice.cause == NoticeCause::ImageRead);
+    let images = &mut model.composer.images;
     let problem = match image {
         Ok(Some(image)) => {
             images.last += 1;
             let (number, sends) = (images.last, images.sends);
-            let fits = model.composer.buffer.insert_image(number, path, image);
+            let fits = model.composer.insert_image(number, path, image);
             draft::edited(model, effects);
             model.composer.images.sends = sends;
             (!fits).then(|| format!("not added: a prompt takes {MAX_IMAGES} images at most"))
         }
-        Ok(None) => path.is_none().then(|| "no image in the clipboard".to_owned()),
+        Ok(None) => missing(model, path),
         Err(why) => Some(why),
     };
     if let Some(problem) = problem {
@@ -77,4 +104,17 @@ pub fn arrived(
     }
     let images = &mut model.composer.images;
     !images.is_reading() && std::mem::take(&mut images.sends)
+}
+
+/// The line about an image that is not there. What looks like a path may be plain text.
+fn missing(model: &TuiModel, path: Option<&ImagePath>) -> Option<String> {
+    match path {
+        None => Some("no image in the clipboard".to_owned()),
+        Some(path) => model.composer.past_image(&path.written).map(gone),
+    }
+}
+
+/// The line about an image of an earlier prompt that cannot be read again.
+pub fn gone(image: &PastImage) -> String {
+    format!("{} is no longer there: it stays text", image.name())
 }

@@ -1,7 +1,11 @@
 //! Paths of images, as terminals write them into a draft when a file is dropped.
 
-/// The extensions of images that models read.
-const EXTENSIONS: [&str; 5] = [".png", ".jpg", ".jpeg", ".gif", ".webp"];
+/// The extensions of images: those that models read, and others, of which one line says so. No text has any of these.
+const EXTENSIONS: [&str; 10] =
+    [".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".avif"];
+
+/// An image that is a text too: a mention is for the agent, which reads the text.
+const DRAWING: &str = ".svg";
 
 /// The longest path that is looked for.
 const MAX_PATH: usize = 4096;
@@ -11,8 +15,10 @@ const MAX_PATH: usize = 4096;
 pub struct ImagePath {
     /// As it is in the draft.
     pub written: String,
-    /// Without quotes and escapes.
+    /// Without quotes and escapes. Once it is found, relative to the working directory if it is there.
     pub path: String,
+    /// The absolute path, once it is found.
+    pub file: Option<String>,
 }
 
 impl ImagePath {
@@ -31,18 +37,73 @@ impl ImagePath {
             (None, Some(url)) => decode_percent(url.strip_prefix("localhost").unwrap_or(url))?,
             (None, None) => unescape(written)?,
         };
-        is_image(&path).then(|| Self { written: written.to_owned(), path })
+        let is_named = is_image(&path) || path.to_ascii_lowercase().ends_with(DRAWING);
+        is_named.then(|| Self { written: written.to_owned(), path, file: None })
+    }
+
+    /// Parses a text that is nothing but paths of images, as terminals write several dropped files: on lines
+    /// of their own, or with blanks between them.
+    pub fn parse_all(text: &str) -> Vec<Self> {
+        if let Some(only) = Self::parse(text) {
+            // A file's name may have blanks, but hardly the whole path of another image.
+            let rooted = |path: &Self| path.path.starts_with(['/', '~']);
+            let several = split_words(text).and_then(|words| Self::parse_each(&words));
+            let several = several.filter(|paths| paths.iter().all(rooted));
+            return several.unwrap_or_else(|| vec![only]);
+        }
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let by_lines = Self::parse_each(&lines);
+        by_lines.or_else(|| Self::parse_each(&split_words(text)?)).unwrap_or_default()
+    }
+
+    fn parse_each(words: &[&str]) -> Option<Vec<Self>> {
+        words.iter().map(|word| Self::parse(word)).collect()
     }
 
     /// Returns the path of a mention, which is written `@shot.png` or `@"my shot.png"`.
     pub fn from_mention(written: &str, path: &str) -> Option<Self> {
-        is_image(path).then(|| Self { written: written.to_owned(), path: path.to_owned() })
+        is_image(path).then(|| Self {
+            written: written.to_owned(),
+            path: path.to_owned(),
+            file: None,
+        })
+    }
+
+    /// Returns the path of an image that an earlier prompt had, which its mark stands for.
+    pub fn from_past(mark: &str, file: &str) -> Self {
+        Self { written: mark.to_owned(), path: file.to_owned(), file: None }
     }
 }
 
 fn is_image(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     EXTENSIONS.iter().any(|extension| lower.ends_with(extension))
+}
+
+/// Splits a text at blanks that are neither quoted nor escaped. `None` if a quote is not closed.
+fn split_words(text: &str) -> Option<Vec<&str>> {
+    let (mut words, mut start, mut quote, mut escaped) = (Vec::new(), None, None, false);
+    for (at, letter) in text.char_indices() {
+        let in_word = start.is_some();
+        if escaped {
+            escaped = false;
+        } else if quote == Some(letter) {
+            quote = None;
+        } else if quote.is_none() {
+            match letter {
+                '\\' => escaped = true,
+                '\'' | '"' if !in_word => quote = Some(letter),
+                _ => {}
+            }
+            if letter.is_whitespace() && !escaped {
+                words.extend(start.take().map(|start: usize| &text[start..at]));
+                continue;
+            }
+        }
+        start.get_or_insert(at);
+    }
+    words.extend(start.map(|start| &text[start..]));
+    quote.is_none().then_some(words)
 }
 
 /// Removes backslashes before other characters, as terminals write them when a file is dropped.
@@ -115,5 +176,37 @@ mod tests {
         ] {
             assert_eq!(path(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn several_dropped_files_are_each_a_path() {
+        let all = |text: &str| -> Vec<String> {
+            ImagePath::parse_all(text).into_iter().map(|found| found.path).collect()
+        };
+        for (text, expected) in [
+            ("/a/b.png", &["/a/b.png"][..]),
+            ("a.gif w.webp", &["a.gif", "w.webp"]),
+            ("/t/a.gif /t/w.webp ", &["/t/a.gif", "/t/w.webp"]),
+            ("'/t/my a.gif' '/t/w.webp'", &["/t/my a.gif", "/t/w.webp"]),
+            (r"/t/my\ a.gif /t/w.webp", &["/t/my a.gif", "/t/w.webp"]),
+            ("/t/my a.gif\n/t/w.webp\n", &["/t/my a.gif", "/t/w.webp"]),
+            ("/t/my a.gif", &["/t/my a.gif"]),
+            ("file:///t/a%20b.png file:///t/c.png", &["/t/a b.png", "/t/c.png"]),
+            ("a.gif and w.webp", &[]),
+            ("a.gif\nnotes.txt", &[]),
+            ("'a.gif w.webp", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(all(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_image_that_models_cannot_read_is_a_path_too_but_a_drawing_is_none_as_a_mention() {
+        for name in ["a.bmp", "a.TIFF", "a.heic", "a.svg"] {
+            assert_eq!(path(name).as_deref(), Some(name));
+        }
+        assert!(ImagePath::from_mention("@a.bmp", "a.bmp").is_some());
+        assert_eq!(ImagePath::from_mention("@a.svg", "a.svg"), None);
     }
 }

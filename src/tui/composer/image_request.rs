@@ -1,15 +1,33 @@
 //! Requests of images that the draft names.
 
 use crate::protocol::prompt::mentioned_paths;
+use crate::tui::composer::image;
 use crate::tui::composer::image_path::ImagePath;
+use crate::tui::composer::past_prompt::PastImage;
 use crate::tui::host::HostRequest;
-use crate::tui::model::TuiModel;
+use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 
 /// Asks for the image at a path in the draft, or for that in the clipboard.
 pub fn request(model: &mut TuiModel, path: Option<ImagePath>, effects: &mut Vec<ScreenEffect>) {
-    model.composer.images.begin_reading();
-    effects.push(ScreenEffect::Ask(HostRequest::Image { path, image: Ok(None) }));
+    let what = if path.is_some() { "image" } else { "clipboard" };
+    model.say_while(NoticeCause::ImageRead, format!("reading the {what} …"));
+    let draft = model.composer.images.begin_reading();
+    effects.push(ScreenEffect::Ask(HostRequest::Image { path, draft, image: Ok(None) }));
+}
+
+/// Asks for the images of a prompt of the history that is now the draft: only for those that the history
+/// knows as images, since a text that looks like the mark of one may be anybody's.
+pub fn request_past(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let (files, lost): (Vec<_>, Vec<_>) =
+        model.composer.unread_images().into_iter().partition(|image| image.file.is_some());
+    if let Some(lost) = lost.first() {
+        model.say_while(NoticeCause::Draft, image::gone(lost));
+    }
+    for PastImage { mark, file } in files {
+        let path = file.map(|file| ImagePath::from_past(&mark, &file));
+        request(model, path, effects);
+    }
 }
 
 /// Asks for the image that the word before the cursor mentions, which the user has just ended.

@@ -10,6 +10,7 @@ pub mod image_request;
 mod lines;
 mod mention;
 pub mod menu;
+pub mod past_prompt;
 pub mod paste;
 pub mod update;
 
@@ -18,7 +19,9 @@ pub use menu::{Menu, MenuItem, MenuKind, Trigger};
 
 use std::borrow::Cow;
 
-use crate::protocol::{AgentPath, PromptTiming};
+use crate::protocol::{AgentPath, PromptTiming, SizedImage};
+use image_path::ImagePath;
+use past_prompt::{PastImage, PastPrompt};
 
 /// Prompts kept for Up and Ctrl+R.
 const MAX_HISTORY: usize = 1000;
@@ -35,9 +38,11 @@ pub struct Composer {
     /// Origin of a message taken back from the queue, which can be put back.
     pub recalled: Option<RecalledMessage>,
     /// Oldest first.
-    history: Vec<String>,
+    history: Vec<PastPrompt>,
     /// Position of Up and Down in the history, and the draft from before.
     browsing: Option<(usize, String)>,
+    /// Position in the history of the prompt that the draft began as.
+    origin: Option<usize>,
     /// The draft that a prompt from the history has replaced, until the next prompt is sent: Down on the
     /// empty prompt brings it back. It is in the history too.
     set_aside: Option<String>,
@@ -64,7 +69,7 @@ pub struct RecalledMessage {
 
 impl Composer {
     /// Creates an empty prompt with the given history, oldest first.
-    pub fn new(history: Vec<String>) -> Self {
+    pub fn new(history: Vec<PastPrompt>) -> Self {
         Self { history, ..Self::default() }
     }
 
@@ -82,20 +87,21 @@ impl Composer {
     }
 
     /// Empties the prompt and keeps its text in the history, after a draft that it had replaced.
-    pub fn take(&mut self) -> String {
+    pub fn take(&mut self) -> PastPrompt {
         self.set_aside = None;
         self.leave_history();
-        let text = self.buffer.take();
-        self.remember(&text);
+        let prompt = self.past_prompt(&self.buffer.full_text());
+        self.buffer.take();
+        self.add_to_history(prompt.clone());
         self.reset();
-        text
+        prompt
     }
 
     /// Empties the prompt and keeps its text in the history. If a prompt from the history has replaced a
     /// draft, Up finds that draft first.
     pub fn clear(&mut self) {
-        let text = self.buffer.take();
-        self.remember(&text);
+        self.remember(&self.buffer.full_text());
+        self.buffer.take();
         self.reset();
     }
 
@@ -117,7 +123,10 @@ impl Composer {
             Some(_) => self.leave_history(),
             None => self.put_aside(self.buffer.full_text()),
         }
+        self.images.begin_draft();
         self.buffer.set(prompt);
+        let at = self.history.iter().rposition(|past| past.text == prompt);
+        self.origin = at;
     }
 
     /// Empties the prompt without adding its text to the history.
@@ -128,13 +137,24 @@ impl Composer {
 
     /// Adds to the history, without consecutive duplicates.
     pub fn remember(&mut self, text: &str) {
-        if text.trim().is_empty() || self.history.last().is_some_and(|last| last == text) {
+        let prompt = self.past_prompt(text);
+        self.add_to_history(prompt);
+    }
+
+    fn add_to_history(&mut self, prompt: PastPrompt) {
+        let is_last = self.history.last().is_some_and(|last| last.text == prompt.text);
+        if prompt.text.trim().is_empty() || is_last {
             return;
         }
         if self.history.len() >= MAX_HISTORY {
             self.history.remove(0);
         }
-        self.history.push(text.to_owned());
+        self.history.push(prompt);
+    }
+
+    /// Creates the entry of the history for a text of this prompt.
+    fn past_prompt(&mut self, text: &str) -> PastPrompt {
+        PastPrompt { text: text.to_owned(), images: self.buffer.past_images_in(text) }
     }
 
     /// Goes one prompt back in the history. Returns false when there is none.
@@ -149,7 +169,9 @@ impl Composer {
             Some((_, draft)) => draft,
             None => self.buffer.full_text(),
         };
-        self.buffer.set(&self.history[at].clone());
+        self.images.begin_draft();
+        self.buffer.set(&self.history[at].text.clone());
+        self.origin = Some(at);
         self.browsing = Some((at, draft));
         true
     }
@@ -160,11 +182,14 @@ impl Composer {
             let Some(draft) = self.set_aside.take_if(|_| self.buffer.is_empty()) else {
                 return false;
             };
+            self.images.begin_draft();
             self.buffer.set(&draft);
             return true;
         };
-        if let Some(text) = self.history.get(at + 1) {
-            self.buffer.set(&text.clone());
+        self.images.begin_draft();
+        self.origin = Some(at + 1).filter(|at| *at < self.history.len());
+        if let Some(past) = self.history.get(at + 1) {
+            self.buffer.set(&past.text.clone());
             self.browsing = Some((at + 1, draft));
         } else {
             self.buffer.set(&draft);
@@ -180,7 +205,7 @@ impl Composer {
     /// The user has edited the draft: Up starts at the newest prompt again. A prompt from the history in
     /// which only the cursor has moved is no new draft.
     pub fn edited(&mut self) {
-        let same = |(at, _): &(usize, String)| self.history[*at] == self.buffer.full_text();
+        let same = |(at, _): &(usize, String)| self.history[*at].text == self.buffer.full_text();
         if !self.browsing.as_ref().is_some_and(same) {
             self.leave_history();
         }
@@ -194,15 +219,57 @@ impl Composer {
     pub fn search(&self, query: &str) -> Vec<&str> {
         let query = query.to_lowercase();
         let mut found: Vec<&str> = Vec::new();
-        for prompt in self.history.iter().rev() {
+        for PastPrompt { text, .. } in self.history.iter().rev() {
             if found.len() == 100 {
                 break;
             }
-            if prompt.to_lowercase().contains(&query) && !found.contains(&prompt.as_str()) {
-                found.push(prompt);
+            if text.to_lowercase().contains(&query) && !found.contains(&text.as_str()) {
+                found.push(text);
             }
         }
         found
+    }
+
+    /// The position in the history of the prompt that is the draft, unless the user has changed it.
+    fn unchanged_entry(&self) -> Option<usize> {
+        let text = self.buffer.full_text();
+        self.origin.filter(|at| self.history.get(*at).is_some_and(|past| past.text == text))
+    }
+
+    /// The images of the prompt of the history that is the draft, as far as they are text in it.
+    pub fn unread_images(&self) -> Vec<PastImage> {
+        self.unchanged_entry().map(|at| self.unread_images_of(at)).unwrap_or_default()
+    }
+
+    /// The image for which this mark stands in the prompt of the history that the draft began as.
+    pub fn past_image(&self, mark: &str) -> Option<&PastImage> {
+        let past = self.history.get(self.origin?)?;
+        past.images.iter().find(|image| image.mark == mark)
+    }
+
+    /// Puts an image into the draft, see [`TextBuffer::insert_image`]. One of an earlier prompt gets a
+    /// new number, also in the history.
+    pub fn insert_image(
+        &mut self,
+        number: usize,
+        path: Option<&ImagePath>,
+        image: SizedImage,
+    ) -> bool {
+        let past = path.and_then(|path| self.past_image(&path.written)).is_some();
+        let entry = self.unchanged_entry().filter(|_| past);
+        let fits = self.buffer.insert_image(number, path, image);
+        if let Some(at) = entry.filter(|_| fits) {
+            let left = self.unread_images_of(at);
+            let mut prompt = self.past_prompt(&self.buffer.full_text());
+            prompt.images.extend(left);
+            self.history[at] = prompt;
+        }
+        fits
+    }
+
+    fn unread_images_of(&self, at: usize) -> Vec<PastImage> {
+        let is_text = |image: &&PastImage| self.text().contains(&image.mark);
+        self.history[at].images.iter().filter(is_text).cloned().collect()
     }
 
     /// Ends going through the history. The draft from before is not lost.
@@ -225,6 +292,8 @@ impl Composer {
         self.dismissed = None;
         self.recalled = None;
         self.leave_history();
+        self.origin = None;
+        self.images.begin_draft();
     }
 }
 

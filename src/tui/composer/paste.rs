@@ -3,6 +3,8 @@
 
 use std::ops::RangeInclusive;
 
+use super::image_path::ImagePath;
+use super::past_prompt::PastImage;
 use crate::protocol::{PromptImage, SizedImage, byte_size};
 
 /// The notice for a paste that was not inserted.
@@ -44,7 +46,32 @@ struct LargePaste {
     text: String,
     label: String,
     /// The image for which the text stands, if it is one.
-    image: Option<SizedImage>,
+    image: Option<PastedImage>,
+}
+
+#[derive(Clone, Debug)]
+struct PastedImage {
+    image: SizedImage,
+    number: usize,
+    /// The path that tells the model where it is.
+    path: Option<String>,
+    /// The absolute path.
+    file: Option<String>,
+    /// Whether only the draft has its mark, so that its number may still change.
+    is_new: bool,
+}
+
+impl PastedImage {
+    fn name(&self) -> String {
+        format!("Image #{}", self.number)
+    }
+
+    fn mark(&self) -> String {
+        match &self.path {
+            Some(path) => format!("[{}: {path}]", self.name()),
+            None => format!("[{}]", self.name()),
+        }
+    }
 }
 
 /// Whether a character stands for a large paste.
@@ -87,39 +114,72 @@ impl LargePastes {
         token.to_string()
     }
 
-    /// Adds an image and returns the character that stands for it, unless there are too many. `path`
-    /// tells the model where it is.
+    /// Adds an image to a text and returns the character that stands for it, unless there are too many.
     pub fn add_image(
         &mut self,
         number: usize,
-        path: Option<&str>,
+        path: Option<&ImagePath>,
         image: SizedImage,
+        text: &str,
     ) -> Option<char> {
-        let images = self.pastes.iter().filter(|paste| paste.image.is_some()).count();
+        let is_image = |letter| self.paste(letter).is_some_and(|paste| paste.image.is_some());
+        let images = text.chars().filter(|letter| is_image(*letter)).count();
         let token = TOKENS.clone().find(|token| self.paste(*token).is_none());
         let token = token.filter(|_| images < MAX_IMAGES)?;
-        let name = image_name(number);
-        let text = match path {
-            Some(path) => format!("[{name}: {path}]"),
-            None => format!("[{name}]"),
-        };
-        self.pastes.push(LargePaste {
-            token,
-            text,
-            label: format!("[{name}]"),
-            image: Some(image),
-        });
+        let file = path.and_then(|path| path.file.clone());
+        let path = path.map(|path| path.path.clone());
+        let image = PastedImage { image, number, path, file, is_new: true };
+        let (text, label) = (image.mark(), format!("[{}]", image.name()));
+        self.pastes.push(LargePaste { token, text, label, image: Some(image) });
         Some(token)
+    }
+
+    /// Numbers the new images of a text by their places in it.
+    pub fn sort_numbers(&mut self, text: &str) {
+        let new = |paste: &&mut LargePaste| {
+            let is_new = paste.image.as_ref().is_some_and(|image| image.is_new);
+            is_new && text.contains(paste.token)
+        };
+        let mut new: Vec<_> = self.pastes.iter_mut().filter(new).collect();
+        new.sort_by_key(|paste| text.find(paste.token));
+        let mut numbers: Vec<_> =
+            new.iter().filter_map(|paste| Some(paste.image.as_ref()?.number)).collect();
+        numbers.sort_unstable();
+        for (paste, number) in new.into_iter().zip(numbers) {
+            let Some(image) = &mut paste.image else { continue };
+            image.number = number;
+            (paste.text, paste.label) = (image.mark(), format!("[{}]", image.name()));
+        }
+    }
+
+    /// Keeps the numbers of all images from here on: their marks are elsewhere too.
+    pub fn keep_numbers(&mut self) {
+        for image in self.pastes.iter_mut().filter_map(|paste| paste.image.as_mut()) {
+            image.is_new = false;
+        }
     }
 
     /// Returns the images for which parts of a whole text stand.
     pub fn images_in(&self, text: &str) -> Vec<PromptImage> {
-        let image = |paste: &LargePaste| {
-            let image = paste.image.as_ref().filter(|_| text.contains(&paste.text))?;
-            let name = paste.label.trim_matches(['[', ']']);
-            Some(PromptImage::marked(paste.text.clone(), name, image.clone()))
+        let images = self.pastes_of_images(text);
+        let marked = |(mark, image): (&str, &PastedImage)| {
+            PromptImage::marked(mark.to_owned(), &image.name(), image.image.clone())
         };
-        self.pastes.iter().filter_map(image).collect()
+        images.map(marked).collect()
+    }
+
+    /// Returns where the images of a whole text came from, for the history.
+    pub fn past_images_in(&self, text: &str) -> Vec<PastImage> {
+        let images = self.pastes_of_images(text);
+        images
+            .map(|(mark, image)| PastImage { mark: mark.to_owned(), file: image.file.clone() })
+            .collect()
+    }
+
+    /// The marks and images that a whole text has.
+    fn pastes_of_images(&self, text: &str) -> impl Iterator<Item = (&str, &PastedImage)> {
+        let pastes = self.pastes.iter().filter(move |paste| text.contains(&paste.text));
+        pastes.filter_map(|paste| Some((&*paste.text, paste.image.as_ref()?)))
     }
 
     /// Puts the characters in place of known images.
@@ -184,17 +244,13 @@ impl LargePastes {
 
     /// Forgets all but the newest pastes, once no text has their characters any more.
     pub fn forget_oldest(&mut self) {
+        self.keep_numbers();
         self.pastes.drain(..self.pastes.len().saturating_sub(KEPT_PASTES));
     }
 
     fn paste(&self, letter: char) -> Option<&LargePaste> {
         self.pastes.iter().find(|paste| paste.token == letter)
     }
-}
-
-/// The name of an image: `Image #1`.
-fn image_name(number: usize) -> String {
-    format!("Image #{number}")
 }
 
 /// A label such as `[2,000 lines · 82 kB]`.

@@ -58,8 +58,10 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::Up => handle_up(model, effects),
         Action::Down => {
             let width = model.prompt_width();
-            if !model.composer.buffer.move_cursor(Movement::Down { width }) {
-                model.composer.newer();
+            if !model.composer.buffer.move_cursor(Movement::Down { width })
+                && model.composer.newer()
+            {
+                image_request::request_past(model, effects);
             }
         }
         Action::SelectUp => {
@@ -84,7 +86,11 @@ fn handle_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenE
         Action::Expand => expand::toggle_last(model),
         Action::SearchHistory => model.overlay = Some(Overlay::History(HistorySearch::default())),
         Action::PasteImage => image_request::request(model, None, effects),
-        Action::Edit => effects.push(ScreenEffect::Edit(model.composer.buffer.full_text())),
+        Action::Edit => {
+            let text = model.composer.buffer.full_text();
+            model.composer.buffer.keep_numbers();
+            effects.push(ScreenEffect::Edit(text));
+        }
         Action::Redraw => effects.push(ScreenEffect::Redraw),
         Action::Suspend => effects.push(ScreenEffect::Suspend),
         Action::BackgroundOrLeft if empty => picker::choose_background(model, effects),
@@ -195,7 +201,9 @@ fn handle_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if model.recalled_is_awaited() {
         return model.reply("a queued message is in the prompt · Esc puts it back");
     }
-    model.composer.older();
+    if model.composer.older() {
+        image_request::request_past(model, effects);
+    }
 }
 
 /// Ctrl+D on the empty prompt: quits; needs a second press while something is running.
@@ -219,6 +227,7 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let text = model.composer.buffer.full_text();
     if model.composer.images.is_reading() {
         model.composer.images.sends = true;
+        model.say_while(NoticeCause::ImageRead, "sent once the image is read");
         return;
     }
     if text.trim().is_empty() {
@@ -338,7 +347,7 @@ fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
         model.queue.last = model.now;
     }
     if model.composer.is_empty() {
-        effects.push(ScreenEffect::Ask(HostRequest::Remember(text.to_owned())));
+        effects.push(ScreenEffect::Ask(HostRequest::Remember(text.into())));
     } else {
         draft::remember(model, effects);
     }

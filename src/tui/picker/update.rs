@@ -4,8 +4,8 @@ use crossterm::event::KeyEvent;
 
 use crate::protocol::{Command, PermissionMode};
 use crate::tui::choices;
-use crate::tui::composer::draft;
 use crate::tui::composer::edit::edit_text;
+use crate::tui::composer::{draft, image_request};
 use crate::tui::first_run::{SetupWay, update as first_run};
 use crate::tui::host::ModelList;
 use crate::tui::interrupt::stop;
@@ -154,6 +154,7 @@ pub fn press_history(
             if let Some(prompt) = chosen {
                 model.composer.recall(&prompt);
                 draft::edited(model, effects);
+                image_request::request_past(model, effects);
             }
         }
         Some(edit) => {

@@ -335,7 +335,7 @@ fn a_reply_that_brings_nothing_new_draws_nothing() {
     screen.model.draw = DrawUrgency::Clean;
     let at = screen.at;
     let branch = screen.model.session.branch.clone();
-    for reply in [HostRequest::Branch(branch), HostRequest::Remember(String::new())] {
+    for reply in [HostRequest::Branch(branch), HostRequest::Remember("".into())] {
         screen.send(Msg::Host { reply, at });
         assert_eq!(screen.model.draw, DrawUrgency::Clean);
     }

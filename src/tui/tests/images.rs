@@ -4,7 +4,9 @@ use crossterm::event::KeyCode;
 use pretty_assertions::assert_eq;
 
 use crate::protocol::{Command, EventKind, ImageSource, PromptId, PromptImage, SizedImage};
+use crate::tui::composer::Composer;
 use crate::tui::composer::image_path::ImagePath;
+use crate::tui::composer::past_prompt::{PastImage, PastPrompt};
 use crate::tui::composer::paste::MAX_IMAGES;
 use crate::tui::host::HostRequest;
 use crate::tui::msg::{Msg, ScreenEffect};
@@ -32,15 +34,32 @@ fn asked(screen: &mut TestScreen) -> Vec<Option<String>> {
 
 fn arrive(screen: &mut TestScreen, path: Option<&str>, image: Result<Option<SizedImage>, String>) {
     let path = path.map(|path| ImagePath::parse(path).unwrap());
+    let (draft, at) = (screen.model.composer.images.draft(), screen.at);
+    screen.send(Msg::Host { reply: HostRequest::Image { path, draft, image }, at });
+}
+
+/// Answers all requests for images with an image.
+fn answer_all(screen: &mut TestScreen) {
     let at = screen.at;
-    screen.send(Msg::Host { reply: HostRequest::Image { path, image }, at });
+    let asked: Vec<_> = screen.effects.drain(..).collect();
+    for effect in asked {
+        if let ScreenEffect::Ask(HostRequest::Image { mut path, draft, .. }) = effect {
+            if let Some(path) = &mut path {
+                path.file = Some(format!("/p/{}", path.path.trim_start_matches("/p/")));
+                path.path = path.path.trim_start_matches("/p/").to_owned();
+            }
+            let reply = HostRequest::Image { path, draft, image: Ok(Some(image())) };
+            screen.send(Msg::Host { reply, at });
+        }
+    }
 }
 
 /// Answers for a mention as it is written.
 fn arrive_mention(screen: &mut TestScreen, mark: &str, image: Result<Option<SizedImage>, String>) {
     let path = mark.trim_matches(['@', '"']);
     let (path, at) = (ImagePath::from_mention(mark, path), screen.at);
-    screen.send(Msg::Host { reply: HostRequest::Image { path, image }, at });
+    let draft = screen.model.composer.images.draft();
+    screen.send(Msg::Host { reply: HostRequest::Image { path, draft, image }, at });
 }
 
 fn draft(screen: &TestScreen) -> String {
@@ -208,4 +227,112 @@ fn what_a_paste_mentions_is_text_however_it_comes_back() {
     // After it, a typed one counts again.
     screen.write("@a.png").enter();
     assert_eq!(asked(&mut screen), [Some("a.png".to_owned())]);
+}
+
+/// A screen that begins with a history.
+fn with_history(prompts: &[PastPrompt]) -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.model.composer = Composer::new(prompts.to_vec());
+    screen
+}
+
+fn past(text: &str, images: &[(&str, Option<&str>)]) -> PastPrompt {
+    let image = |(mark, file): &(&str, Option<&str>)| PastImage {
+        mark: (*mark).to_owned(),
+        file: file.map(str::to_owned),
+    };
+    PastPrompt { text: text.to_owned(), images: images.iter().map(image).collect() }
+}
+
+#[test]
+fn a_prompt_of_an_earlier_process_has_its_images_again() {
+    let older = past("first", &[]);
+    let with_image = past("see [Image #4: a.png]", &[("[Image #4: a.png]", Some("/p/a.png"))]);
+    let mut screen = with_history(&[older, with_image]);
+    screen.key(KeyCode::Up);
+    answer_all(&mut screen);
+    assert_eq!(draft(&screen), "see [Image #1: a.png]");
+    assert_eq!(screen.model.composer.text().chars().count(), 5, "a token");
+    screen.key(KeyCode::Up);
+    assert_eq!(draft(&screen), "first", "Up goes on from there");
+    screen.key(KeyCode::Down).enter();
+    let kept = screen.effects.iter().rev().find_map(|effect| match effect {
+        ScreenEffect::Ask(HostRequest::Remember(prompt)) => Some(prompt.clone()),
+        _ => None,
+    });
+    let expected = past("see [Image #1: a.png]", &[("[Image #1: a.png]", Some("/p/a.png"))]);
+    assert_eq!(kept, Some(expected));
+    assert_eq!(sent(&mut screen).2, ["[Image #1: a.png]"]);
+}
+
+#[test]
+fn an_image_that_is_gone_is_said_and_a_text_like_a_mark_is_never_read() {
+    let clip = past("[Image #3] what?", &[("[Image #3]", None)]);
+    let pasted = past("log: [Image #1: /etc/secret.png]", &[]);
+    let mut screen = with_history(&[pasted, clip]);
+    screen.key(KeyCode::Up);
+    assert_eq!(screen.notice(), "Image #3 is no longer there: it stays text");
+    assert_eq!(asked(&mut screen), []);
+    screen.key(KeyCode::Up);
+    assert_eq!(draft(&screen), "log: [Image #1: /etc/secret.png]");
+    assert_eq!(asked(&mut screen), []);
+    // A file that is no longer there.
+    let lost = past("[Image #2: a.png]", &[("[Image #2: a.png]", Some("/p/a.png"))]);
+    let mut screen = with_history(&[lost]);
+    screen.key(KeyCode::Up);
+    let (path, at) = (Some(ImagePath::from_past("[Image #2: a.png]", "/p/a.png")), screen.at);
+    let draft = screen.model.composer.images.draft();
+    screen.send(Msg::Host { reply: HostRequest::Image { path, draft, image: Ok(None) }, at });
+    assert_eq!(screen.notice(), "Image #2 is no longer there: it stays text");
+}
+
+#[test]
+fn only_the_images_of_the_draft_count_for_the_limit() {
+    let mut screen = TestScreen::new();
+    for _ in 0..3 {
+        arrive(&mut screen, None, Ok(Some(image())));
+    }
+    screen.write(" send").enter();
+    for _ in 0..MAX_IMAGES {
+        arrive(&mut screen, None, Ok(Some(image())));
+    }
+    assert_eq!(screen.notice(), "");
+    assert_eq!(draft(&screen).matches("[Image #").count(), MAX_IMAGES);
+}
+
+#[test]
+fn an_image_belongs_to_the_draft_that_asked_for_it() {
+    let mut screen = TestScreen::new();
+    paste(&mut screen, "/tmp/big.png");
+    let Some(ScreenEffect::Ask(mut reply)) = screen.effects.pop() else { panic!("nothing asked") };
+    if let HostRequest::Image { image: found, .. } = &mut reply {
+        *found = Ok(Some(image()));
+    }
+    screen.ctrl('c').write("new draft");
+    let at = screen.at;
+    screen.send(Msg::Host { reply, at });
+    assert_eq!(draft(&screen), "new draft");
+    screen.enter();
+    assert_eq!(sent(&mut screen).1, "new draft", "nothing is being read for it");
+}
+
+#[test]
+fn several_dropped_files_are_images_numbered_by_their_places() {
+    let mut screen = TestScreen::new();
+    paste(&mut screen, "/p/b.png '/p/c d.png' /p/a/b.png");
+    assert_eq!(screen.notice(), "reading the image …");
+    answer_all(&mut screen);
+    let expected = "[Image #1: b.png] [Image #2: c d.png] [Image #3: a/b.png]";
+    assert_eq!((draft(&screen).as_str(), screen.notice()), (expected, ""));
+}
+
+#[test]
+fn the_clipboard_is_said_to_be_read_and_enter_waits_for_it() {
+    let mut screen = TestScreen::new();
+    screen.ctrl('v');
+    assert_eq!(screen.notice(), "reading the clipboard …");
+    screen.enter();
+    assert_eq!(screen.notice(), "sent once the image is read");
+    answer_all(&mut screen);
+    assert_eq!(sent(&mut screen).1, "[Image #1]");
 }

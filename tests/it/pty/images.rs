@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{NOTHING, send};
 use crate::support::picture::{outline, png};
-use crate::support::pty::{BACKSPACE, ENTER, Screen};
+use crate::support::pty::{BACKSPACE, ENTER, Screen, UP};
 use crate::support::scene::{DONE, PARENT, Scene};
 use crate::support::script::text;
 
@@ -42,7 +42,7 @@ async fn a_dropped_image_is_one_token_and_sent_at_its_place() {
     assert!(shown.contains("[Image #2 · 1568×522 · "), "{shown}");
     let message = last_message(&scene);
     let at = message.iter().position(|piece| piece == "<image 1568x522>").unwrap();
-    assert_eq!(message[at - 1], format!("PARENT-1 in [Image #2: {path}]"));
+    assert_eq!(message[at - 1], "PARENT-1 in [Image #2: my shot.png]");
     assert_eq!(message[at + 1], " look");
     // Resumed, it is there again.
     screen.quit_when_idle();
@@ -106,6 +106,11 @@ async fn without_a_desktop_or_an_image_one_line_says_so() {
     screen.wait_for("no clipboard here: paste or drop the path of an image instead");
     drop(screen);
     scene.world.env("DISPLAY", "9");
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    screen.keys(CTRL_V);
+    screen.wait_for("xclip is not installed: install it, or paste a path");
+    drop(screen);
     scene.world.program("xclip", "echo TARGETS\necho UTF8_STRING\n");
     let screen = Screen::start(&scene.world, NOTHING, 120, 30);
     screen.wait_for("? keys");
@@ -164,5 +169,40 @@ async fn a_mentioned_image_becomes_a_token_and_is_sent_when_enter_comes_early() 
     let message = last_message(&scene);
     assert_eq!(message[message.len() - 1], "<image 30x20>");
     assert!(message.contains(&"PARENT-1 see [Image #1: shot.png] ".to_owned()), "{message:?}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_prompt_of_an_earlier_session_comes_back_with_its_image() {
+    let scene = Scene::new();
+    let path = picture(&scene, "shot.png", 30, 20);
+    scene.server.when(PARENT).reply(text(DONE)).then(text("and again"));
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    screen.paste(&path);
+    screen.wait_for("› [Image #1]");
+    send(&screen, " PARENT-1");
+    screen.wait_for(DONE);
+    screen.quit_when_idle();
+    screen.wait_ended();
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    screen.keys(UP);
+    screen.wait_for("› [Image #1] PARENT-1");
+    screen.keys(ENTER);
+    screen.wait_for("and again");
+    assert!(last_message(&scene).contains(&"<image 30x20>".to_owned()));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_image_of_another_kind_is_said_to_need_a_conversion() {
+    let scene = Scene::new();
+    scene.world.write("drawing.bmp", "BM and so on");
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    screen.paste("drawing.bmp");
+    screen.wait_for("not an image that models can read: convert it to PNG, JPEG, GIF or WebP");
+    screen.wait_for("› drawing.bmp");
     scene.server.finish();
 }
