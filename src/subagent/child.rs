@@ -277,12 +277,12 @@ impl ChildAgent {
             pool: factory.concurrency.pools().git.clone(),
             stop: stop.clone(),
         };
-        if let Some(known) = known
+        if let Some(known) = known.clone()
             && let Some(found) = Worktree::reopen(new.clone(), known).await?
         {
             return Ok(Some(found));
         }
-        Worktree::create(new).await.map(Some)
+        Worktree::create_after(new, known).await.map(Some)
     }
 
     /// Waits until an agent that has ended must not take any longer.
@@ -322,6 +322,9 @@ fn enter_worktree(worktree: &Worktree, before: &Workspace, events: &EventSink) -
 fn worktree_note(worktree: &Worktree, is_lost: bool) -> String {
     let (path, branch) = (worktree.path().display(), worktree.branch());
     let lost = match is_lost {
+        true if worktree.has_merged_work() => {
+            " It is a new one: the user has merged the work of your last run, and this one begins with the commit that holds it, without what others have done since."
+        }
         true => {
             " It is a new one: the worktree of your last run is gone, because it was empty or was removed. What your conversation says about its files does not apply here."
         }

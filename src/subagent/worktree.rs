@@ -3,6 +3,7 @@
 
 mod error;
 mod links;
+mod merged;
 mod reopen;
 mod repository;
 mod work;
@@ -113,11 +114,20 @@ impl Worktree {
     /// # Errors
     /// If there is no commit to start from, or git or the disk fails.
     pub async fn create(new: NewWorktree) -> Result<Self, WorktreeError> {
+        Self::create_after(new, None).await
+    }
+
+    /// [`Self::create`] for an agent that had a worktree before, which is gone. If its work was merged, the
+    /// new one begins with the commit that holds it, as long as git has that.
+    pub async fn create_after(
+        new: NewWorktree,
+        gone: Option<WorktreeInfo>,
+    ) -> Result<Self, WorktreeError> {
         let (stop, pool) = (new.stop.child_token(), new.pool.clone());
         let _stop_when_dropped = stop.clone().drop_guard();
         let made = pool.run(move || {
             let context = new.git_context(stop);
-            Self::make(&new, &context).map(|tree| RemoveOnDrop(Some(tree)))
+            Self::make(&new, &context, gone.as_ref()).map(|tree| RemoveOnDrop(Some(tree)))
         });
         let mut unclaimed = made.await.map_err(|_| WorktreeError::Ended)??;
         unclaimed.0.take().ok_or(WorktreeError::Ended)
@@ -132,6 +142,11 @@ impl Worktree {
     /// that directory.
     pub fn cwd(&self) -> &Path {
         &self.cwd
+    }
+
+    /// Whether it began with merged work of its agent.
+    pub fn has_merged_work(&self) -> bool {
+        merged::read(&self.path).is_some_and(|commit| commit == self.start)
     }
 
     /// Its branch.
@@ -196,16 +211,28 @@ impl Worktree {
         }
     }
 
-    fn make(new: &NewWorktree, context: &GitContext) -> Result<Self, WorktreeError> {
+    fn make(
+        new: &NewWorktree,
+        context: &GitContext,
+        gone: Option<&WorktreeInfo>,
+    ) -> Result<Self, WorktreeError> {
         let root = private_folder(&new.root)?;
         if new.cwd.starts_with(&root) {
             // Git must not run on what an agent may write: its settings name programs.
             return Err(WorktreeError::Nested(new.cwd.clone()));
         }
-        let repository = Repository::around(&new.cwd, context)?;
+        let mut repository = Repository::around(&new.cwd, context)?;
+        let merged = gone.filter(|gone| gone.path.parent() == Some(&*root));
+        let merged = merged.and_then(|gone| merged::read(&gone.path));
+        let merged = merged.filter(|commit| repository.has_commit(commit));
         let slug = slug(&new.name, new.id);
         let (path, branch) = (root.join(&slug), format!("{BRANCH_FOLDER}/{slug}"));
         let temp = root.join(format!("{slug}.tmp"));
+        if let Some(commit) = merged {
+            // Also for a later run, if this one leaves nothing.
+            merged::write(&path, &commit);
+            repository.head = commit;
+        }
         let made =
             Self::check_out_new(new, context, &repository, path.clone(), branch.clone(), &temp);
         if made.is_err() {

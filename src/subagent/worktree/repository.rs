@@ -82,6 +82,11 @@ impl Repository {
         }
     }
 
+    /// Whether it has this commit.
+    pub fn has_commit(&self, commit: &str) -> bool {
+        self.git.line(["rev-parse", "--verify", "--quiet", &format!("{commit}^{{commit}}")]).is_ok()
+    }
+
     /// Adds a worktree at `path`, on a new branch and without files yet, since git may run filters
     /// to write those. Other agents can write where their branches are, so with a `sandbox`, git
     /// follows no link out of there; `temp` is its folder for temporary files.

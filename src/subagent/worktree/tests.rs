@@ -88,13 +88,15 @@ impl GitFixture {
         assert!(waited.is_ok(), "{:?} is left, not {expected:?}", self.left());
     }
 
-    /// The rest: worktrees known to git, our branches, entries of the folder.
+    /// The rest: worktrees known to git, our branches, entries of the folder but for the notes on merged work.
     pub(super) fn left(&self) -> (usize, usize, usize) {
         // Git's own lists fail while another git makes or removes a worktree.
         let count = |folder: &Path| fs::read_dir(folder).map_or(0, Iterator::count);
         let worktrees = count(&self.repository.join(".git/worktrees"));
         let branches = self.git(&["for-each-ref", "refs/heads/caliban/"]).lines().count();
-        (worktrees, branches, count(&self.root))
+        let entries = fs::read_dir(&self.root).into_iter().flatten().flatten();
+        let is_note = |path: &Path| path.extension().is_some_and(|it| it == "merged");
+        (worktrees, branches, entries.filter(|entry| !is_note(&entry.path())).count())
     }
 }
 

@@ -6,13 +6,16 @@
 //! with its branch: so a merge brings what the user was shown, and nothing else. Only a result
 //! without conflicts is then applied to the files, as one patch that fits them.
 
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::{WorkError, WorktreeError};
+use super::merged;
 use super::repository::{self, Repository};
 use super::{NewWorktree, Worktree, private_folder};
 use crate::exec::Confinement;
@@ -59,6 +62,8 @@ impl Worktree {
             let turn = repository::lock_worktrees(&tree.common, &context.stop)?;
             let files = Merge::new(tree, new, context, &theirs)?.apply(&tree.start)?;
             drop(turn);
+            let full = Git::new(&new.cwd, context).line(["rev-parse", &theirs])?;
+            merged::write(&tree.path, &full.to_string_lossy());
             tree.remove(context)?;
             Ok(MergedWork { files, commit: theirs })
         })
@@ -138,13 +143,17 @@ struct Merge<'a> {
     repository: Git,
     /// The commit with the agent's files.
     theirs: &'a str,
+    /// The commit that the worktree began with.
+    start: &'a str,
+    /// The top of the user's checkout.
+    top: PathBuf,
     /// The folder for temporary files.
     temp: PathBuf,
 }
 
 impl<'a> Merge<'a> {
     fn new(
-        tree: &Worktree,
+        tree: &'a Worktree,
         new: &NewWorktree,
         context: &GitContext,
         theirs: &'a str,
@@ -176,7 +185,8 @@ impl<'a> Merge<'a> {
             Some(confinement) => repository.confined(confinement),
             None => repository,
         };
-        Ok(Self { checkout, repository, theirs, temp: tree.temp.clone() })
+        let temp = tree.temp.clone();
+        Ok(Self { checkout, repository, theirs, start: &tree.start, top, temp })
     }
 
     /// Merges what has changed since `start`. Returns the number of files that have changed.
@@ -232,14 +242,43 @@ impl<'a> Merge<'a> {
         git.read(&names, words.into_iter().chain([&*folder]))
     }
 
-    /// A commit with the tracked files of the user as they are, on top of the user's last one. It is on no branch.
+    /// A commit with the files of the user as they are: the tracked ones, and those that the worktree
+    /// began with, which an earlier merge may have written. It is on top of the user's last commit and of
+    /// the one that the worktree began with, so that what has changed since that one is merged. It is on
+    /// no branch.
     fn commit_files(&self) -> Result<OsString, WorkError> {
         if !self.checkout.output(["ls-files", "--unmerged", "-z"])?.is_empty() {
             return Err(WorkError::Unmerged);
         }
         self.checkout.output(["add", "--update"])?;
+        self.add_known_files()?;
         let head = self.checkout.line(["rev-parse", "--verify", "HEAD^{commit}"])?;
-        Ok(commit_index(&self.checkout, &head, "Files before a merge")?)
+        let tree = self.checkout.line(["write-tree"])?;
+        let words = AUTHOR.map(OsStr::new).into_iter().chain([OsStr::new("commit-tree"), &tree]);
+        let head = [OsStr::new("-p"), &head];
+        let start = [OsStr::new("-p"), OsStr::new(self.start)];
+        let words = words.chain(head).chain(start.into_iter().filter(|_| head[1] != start[1]));
+        let message = ["-m", "Files before a merge"].map(OsStr::new);
+        Ok(self.checkout.line(words.chain(message))?)
+    }
+
+    /// Adds the untracked files of the user that have the names of files that the worktree began with.
+    fn add_known_files(&self) -> Result<(), WorkError> {
+        let words = ["ls-tree", "-r", "-z", "--name-only", "--full-tree", self.start];
+        let known = self.checkout.output(words)?;
+        let tracked = self.checkout.output(["ls-files", "-z", "--full-name"])?;
+        let tracked: HashSet<&[u8]> = tracked.split(|byte| *byte == 0).collect();
+        let is_file = |name: &&[u8]| {
+            let found = self.top.join(OsStr::from_bytes(name)).symlink_metadata();
+            found.is_ok_and(|found| !found.is_dir())
+        };
+        let names = known.split(|byte| *byte == 0).filter(|name| !tracked.contains(name));
+        let names: Vec<u8> =
+            names.filter(is_file).flat_map(|name| [name, b"\0"].concat()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        Ok(self.checkout.read(&names, ["update-index", "--add", "-z", "--stdin"])?)
     }
 
     /// The tree that results from merging. Touches no files. Git takes the base of a merge from the

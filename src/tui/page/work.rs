@@ -5,10 +5,12 @@ use std::sync::Arc;
 use crate::protocol::{AgentPath, Command, MergedWork, NoticeLevel, WorkingTreeChanges, quoted};
 use crate::tui::format::count;
 use crate::tui::host::HostRequest;
+use crate::tui::labels;
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
 use crate::tui::page::{Page, PageBody, PageLine, WorkPage};
+use crate::tui::text::one_line;
 use crate::tui::transcript::ItemKind;
 
 /// Opens the page and requests the changes. Does nothing for an agent without a worktree.
@@ -113,7 +115,11 @@ pub fn merged(
             note(model, format!("{done}: its files are kept as the commit {commit}"), effects);
             model.say(format!("{done} · /diff"));
         }
-        Err(why) => say_failure(model, path, &format!("{label} · not merged"), why),
+        Err(why) => {
+            // It names a commit, which the box has only until it is closed.
+            note(model, format!("the work of {label} is not merged: {}", one_line(&why)), effects);
+            say_failure(model, path, &format!("{label} · not merged"), why);
+        }
     }
 }
 
@@ -130,7 +136,10 @@ pub fn discarded(
             forget(model, path);
             let done = format!("discarded the work of {label}");
             note(model, format!("{done}: `git branch NAME {commit}` brings it back"), effects);
-            model.say(done);
+            // A resumed agent must not count on what is gone.
+            let resumes = model.agents.get(path).is_some_and(|agent| model.can_resume(agent));
+            let from = resumes.then(|| "resumed, it starts from the last commit".to_owned());
+            model.say(labels::with_detail(&done, from));
         }
         Err(why) => say_failure(model, path, &format!("{label} · not discarded"), why),
     }

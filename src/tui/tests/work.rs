@@ -8,8 +8,8 @@ use crossterm::event::KeyCode;
 use super::overlays::{reply, styled};
 use super::pictures::picture;
 use crate::protocol::{
-    AgentId, AgentPath, ChangeKind, EventKind, FileChange, MergedWork, RunEnd, ToolDetails,
-    ToolUseId, WorkingTreeChanges, WorktreeInfo,
+    AgentId, AgentPath, ChangeKind, Command, EventKind, FileChange, MergedWork, RunEnd,
+    ToolDetails, ToolUseId, WorkingTreeChanges, WorktreeInfo,
 };
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::host::HostRequest;
@@ -157,6 +157,12 @@ fn merged_work_is_gone_from_the_list_and_failed_work_stays() {
         },
     );
     assert!(picture(&mut screen, 100, 24).contains("agent 1 · not merged"));
+    let noted = screen.sent().into_iter().any(|command| {
+        let why =
+            "the work of agent 1 is not merged: nothing has changed: there are conflicts in a.rs";
+        matches!(command, Command::Note { text } if text == why)
+    });
+    assert!(noted, "it names the commit, which the user may need later");
     assert!(screen.model.agents.get(&path).unwrap().has_work());
     let merged = Ok(MergedWork { files: 2, commit: "5d6e7f8".to_owned() });
     reply(&mut screen, HostRequest::MergeWorktree { agent, worktree, result: merged });

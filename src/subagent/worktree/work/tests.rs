@@ -229,3 +229,42 @@ async fn a_link_that_an_agent_left_for_the_merge_to_write_through_leads_nowhere(
     assert_eq!(merge(&place, &agent).await.unwrap().files, 1);
     assert_eq!(fs::read_to_string(&outside).unwrap(), "mine\n");
 }
+
+#[tokio::test]
+async fn work_after_a_merge_begins_with_what_was_merged_and_only_the_new_part_is_merged() {
+    let place = GitFixture::new();
+    place.write("src/a.txt", &nine(&[]));
+    place.commit("nine lines");
+    let first = left(&place, |top| {
+        fs::write(top.join("src/a.txt"), nine(&[(9, "agent")])).unwrap();
+        fs::write(top.join("new.txt"), nine(&[])).unwrap();
+    })
+    .await;
+    merge(&place, &first).await.unwrap();
+    // The user goes on too, and commits nothing.
+    place.write("src/a.txt", &nine(&[(1, "mine"), (9, "agent")]));
+    place.write("new.txt", &nine(&[(1, "mine")]));
+    let again = |gone: WorktreeInfo| Worktree::create_after(place.wish(""), Some(gone));
+    let empty = again(first.info).await.unwrap();
+    let info = empty.checkout();
+    assert!(empty.has_merged_work());
+    assert_eq!(empty.finish().await, WorktreeOutcome::Removed);
+    let tree = again(info).await.unwrap();
+    let info = tree.checkout();
+    let text = |name: &str| fs::read_to_string(tree.path().join(name)).unwrap();
+    assert_eq!((text("src/a.txt"), text("new.txt")), (nine(&[(9, "agent")]), nine(&[])));
+    fs::write(tree.path().join("new.txt"), nine(&[(9, "again")])).unwrap();
+    tree.finish().await;
+    assert_eq!(merge(&place, &Left { info }).await.unwrap().files, 1);
+    assert_eq!(read(&place, "src/a.txt"), nine(&[(1, "mine"), (9, "agent")]));
+    assert_eq!(read(&place, "new.txt"), nine(&[(1, "mine"), (9, "again")]));
+}
+
+#[tokio::test]
+async fn work_after_a_discard_begins_with_the_last_commit() {
+    let place = GitFixture::new();
+    let agent = left(&place, |top| fs::write(top.join("new.txt"), "new\n").unwrap()).await;
+    Worktree::discard(place.wish(""), agent.info.clone()).await.unwrap();
+    let tree = Worktree::create_after(place.wish(""), Some(agent.info)).await.unwrap();
+    assert!(!tree.has_merged_work() && !tree.path().join("new.txt").exists());
+}
