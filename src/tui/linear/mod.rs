@@ -5,6 +5,7 @@
 //! text becomes lines.
 
 mod agents;
+mod setup;
 mod speech;
 mod transcript;
 mod words;
@@ -27,6 +28,7 @@ use crate::tui::transcript::Extent;
 use crate::tui::view::View;
 
 use agents::AgentLog;
+use setup::SetupLog;
 use speech::Speech;
 use transcript::TranscriptLog;
 use words::{CoverParts, DrawnRow, clean_row};
@@ -61,6 +63,7 @@ pub struct LinearScreen {
     started: bool,
     transcripts: HashMap<AgentPath, TranscriptLog>,
     agents: AgentLog,
+    setup: SetupLog,
     /// The agent whose transcript is read.
     reading: Option<AgentPath>,
     focus: Option<AgentPath>,
@@ -109,6 +112,7 @@ impl LinearScreen {
         if !self.waits_for_answer(model) || cause.input {
             self.say_notice(model, &mut speech);
         }
+        self.setup.say(model, cause.asked, &mut speech);
         self.say_cover(model, view, &rows, cause, &mut speech);
         self.question = model.questions.open.as_ref().map(|open| open.id);
         let prompt = prompt(model, view, &rows);

@@ -116,6 +116,8 @@ pub fn lines<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
 /// A drawn row in words.
 pub fn clean_row(row: &str) -> Row {
     let row = row.replace("↑↓", "arrows").replace("←→", "arrows");
+    // A key before what it does. Elsewhere an arrow is a sign.
+    let row = row.replace("· ↑ ", "· Up ");
     let mut text = String::with_capacity(row.len());
     let mut letters = row.chars().peekable();
     let mut selected = false;

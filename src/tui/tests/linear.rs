@@ -5,6 +5,7 @@ use crossterm::event::KeyCode;
 use crate::protocol::{
     Access, ContentBlock, EventKind, Failure, MotionMode, PathTarget, RunEnd, Usage,
 };
+use crate::tui::host::HostRequest;
 use crate::tui::linear::{FrameCause, LinearFrame, LinearScreen};
 use crate::tui::msg::Msg;
 use crate::tui::testing::{TestScreen, finish};
@@ -403,4 +404,24 @@ fn pairs_of_arrows_are_called_so() {
     lines.screen.ctrl('c');
     let said = lines.frame(true).prompt.rows.join("\n");
     assert!(said.contains("1-2 or arrows Enter picks"), "{said}");
+}
+
+#[test]
+fn the_first_screen_says_what_is_selected_and_that_no_server_was_found() {
+    let mut lines = Lines::new();
+    lines.screen.model.session.first_run = Some(crate::tui::FirstRun::default());
+    let demo = "Selected: watch the demo: three agents fix a bug in 30 s, no key, no network";
+    assert_eq!(lines.said(), format!("{demo},\n  Enter starts it"));
+    lines.screen.send(Msg::Host {
+        reply: HostRequest::LocalServers(Vec::new()),
+        at: std::time::Duration::ZERO,
+    });
+    let none = "use a local server: none on ports 11434 Ollama, 8080 llama.cpp, 8000 vLLM";
+    assert_eq!(lines.said(), none);
+    lines.screen.key(KeyCode::Down);
+    let said = lines.said();
+    assert!(said.starts_with("Selected: use an API key: ANTHROPIC"), "{said}");
+    assert_eq!(lines.said(), "");
+    let asked = lines.asked();
+    assert!(asked.iter().any(|line| line.starts_with("Selected: use an API key: ")), "{asked:?}");
 }
