@@ -15,6 +15,9 @@ use crate::protocol::printable_path;
 /// How long an editor may take to end after SIGTERM.
 const END_WAIT: Duration = Duration::from_secs(2);
 
+/// The exit code of a shell that does not find a program.
+const NOT_FOUND: i32 = 127;
+
 impl LocalHost {
     /// Opens a file, which need not exist.
     pub(super) async fn edit_file(&self, path: &Path) -> Result<(), String> {
@@ -60,6 +63,12 @@ impl LocalHost {
         };
         match status {
             Ok(status) if status.success() => Ok(()),
+            Ok(status) if status.code() == Some(NOT_FOUND) => {
+                let program = editor.split_whitespace().next().unwrap_or(editor);
+                Err(format!(
+                    "there is no program {program}: set VISUAL or EDITOR to one that you have"
+                ))
+            }
             Ok(status) => Err(format!("{editor} ended with {status}")),
             Err(error) => Err(format!("{editor}: {error}")),
         }

@@ -289,6 +289,9 @@ fn rename(model: &mut TuiModel, argument: &str, effects: &mut Vec<ScreenEffect>)
         }
         return;
     }
+    if argument == NO_NAME && model.session.name.is_none() {
+        return model.say("this session has no name");
+    }
     let name = if argument == NO_NAME { String::new() } else { argument.to_owned() };
     let result = Ok(None);
     effects.push(ScreenEffect::Ask(HostRequest::Rename { session, name, result }));

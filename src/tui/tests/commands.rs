@@ -158,6 +158,9 @@ fn renaming_without_a_name_begins_with_the_one_that_there_is() {
     assert_eq!(renames(&mut screen), ["Slow login 2"]);
     screen.write("/rename -").enter();
     assert_eq!(renames(&mut screen), [""]);
+    screen.model.session.name = None;
+    screen.write("/rename -").enter();
+    assert_eq!((screen.notice(), renames(&mut screen)), ("this session has no name", Vec::new()));
 }
 
 #[test]
