@@ -10,6 +10,9 @@ use crate::protocol::{PromptImage, SizedImage, byte_size};
 /// The notice for a paste that was not inserted.
 pub const PASTE_TOO_LARGE: &str = "not pasted: more than 16 MB · save it as a file and name that";
 
+/// The reply to the key for an image where the words of an answer are typed.
+pub const NO_IMAGE: &str = "an answer has no images: add the image to a prompt";
+
 /// The most bytes that pastes may add up to as text that can be edited. With fewer, no line has more
 /// than the 65,535 columns that the editor can address.
 pub const MAX_EDITED: usize = 60_000;

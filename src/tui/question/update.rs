@@ -11,7 +11,7 @@ use crate::protocol::{
 };
 use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
-use crate::tui::composer::paste::PASTE_TOO_LARGE;
+use crate::tui::composer::paste::{NO_IMAGE, PASTE_TOO_LARGE};
 use crate::tui::composer::{TextBuffer, draft};
 use crate::tui::interrupt::stop;
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
@@ -494,6 +494,7 @@ fn edit(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<Sc
     }
     match keys.action(KeyContext::Prompt, key) {
         Some(Action::Submit) => finish_edit(model, effects),
+        Some(Action::PasteImage) => model.reply(NO_IMAGE),
         Some(action) if !edit_text(buffer, action) => model.say(PASTE_TOO_LARGE),
         _ => {}
     }

@@ -336,3 +336,13 @@ fn the_clipboard_is_said_to_be_read_and_enter_waits_for_it() {
     answer_all(&mut screen);
     assert_eq!(sent(&mut screen).1, "[Image #1]");
 }
+
+#[test]
+fn the_words_of_an_answer_take_no_image_and_say_so() {
+    let mut screen = TestScreen::new();
+    let root = crate::protocol::AgentPath::root();
+    screen.prompt("go").asks(&root, 1, "main", "cargo test").wait(2_000).draw();
+    screen.write("4").ctrl('v');
+    assert_eq!(screen.notice(), "an answer has no images: add the image to a prompt");
+    assert_eq!(asked(&mut screen), []);
+}

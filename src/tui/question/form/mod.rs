@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::protocol::{Access, Allowance, Answer, Question, UserQuestion, with_answers};
 use crate::tui::composer::TextBuffer;
 use crate::tui::composer::edit::edit_text;
-use crate::tui::composer::paste::PASTE_TOO_LARGE;
+use crate::tui::composer::paste::{NO_IMAGE, PASTE_TOO_LARGE};
 use crate::tui::keymap::{Action, KeyContext, Keymap, plain_char};
 
 /// The form, with the answers so far.
@@ -261,6 +261,7 @@ impl AnswerForm {
             Some(Action::Next | Action::Redraw | Action::Suspend | Action::Reader) => {
                 return FormOutcome::Other(action);
             }
+            Some(Action::PasteImage) => return FormOutcome::Remark(NO_IMAGE),
             Some(action) => {
                 let fits = edit_text(&mut question.text, action);
                 question.text_changed();
