@@ -10,7 +10,7 @@ use crate::protocol::{
     WorktreeInfo,
 };
 
-use super::composer::image::DraftId;
+use super::composer::draft_id::DraftId;
 use super::composer::image_path::ImagePath;
 use super::composer::past_prompt::PastPrompt;
 use super::page::PageLine;

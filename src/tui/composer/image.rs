@@ -2,15 +2,12 @@
 
 use crate::protocol::SizedImage;
 use crate::tui::composer::draft;
+use crate::tui::composer::draft_id::DraftId;
 use crate::tui::composer::image_path::ImagePath;
 use crate::tui::composer::past_prompt::PastImage;
 use crate::tui::composer::paste::MAX_IMAGES;
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
-
-/// One draft: another one has other images.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DraftId(u64);
 
 /// The images that the draft waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +46,7 @@ impl DraftImages {
 
     /// Another draft begins: what is still being read is not for it.
     pub fn begin_draft(&mut self) {
-        self.draft.0 += 1;
+        self.draft = self.draft.next();
         self.reading = 0;
         self.sends = false;
     }

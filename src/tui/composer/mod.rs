@@ -2,6 +2,7 @@
 
 mod buffer;
 pub mod draft;
+pub mod draft_id;
 pub mod draw;
 pub mod edit;
 pub mod image;
