@@ -107,11 +107,6 @@ pub fn arrived(
 fn missing(model: &TuiModel, path: Option<&ImagePath>) -> Option<String> {
     match path {
         None => Some("no image in the clipboard".to_owned()),
-        Some(path) => model.composer.past_image(&path.written).map(gone),
+        Some(path) => model.composer.past_image(&path.written).map(PastImage::gone),
     }
-}
-
-/// The line about an image of an earlier prompt that cannot be read again.
-pub fn gone(image: &PastImage) -> String {
-    format!("{} is no longer there: it stays text", image.name())
 }

@@ -1,7 +1,6 @@
 //! Requests of images that the draft names.
 
 use crate::protocol::prompt::mentioned_paths;
-use crate::tui::composer::image;
 use crate::tui::composer::image_path::ImagePath;
 use crate::tui::composer::past_prompt::PastImage;
 use crate::tui::host::HostRequest;
@@ -19,10 +18,12 @@ pub fn request(model: &mut TuiModel, path: Option<ImagePath>, effects: &mut Vec<
 /// Asks for the images of a prompt of the history that is now the draft: only for those that the history
 /// knows as images, since a text that looks like the mark of one may be anybody's.
 pub fn request_past(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let about_draft = [NoticeCause::Draft, NoticeCause::ImageRead];
+    model.notice.take_if(|notice| about_draft.contains(&notice.cause));
     let (files, lost): (Vec<_>, Vec<_>) =
         model.composer.unread_images().into_iter().partition(|image| image.file.is_some());
     if let Some(lost) = lost.first() {
-        model.say_while(NoticeCause::Draft, image::gone(lost));
+        model.say_while(NoticeCause::Draft, lost.gone());
     }
     for PastImage { mark, file } in files {
         let path = file.map(|file| ImagePath::from_past(&mark, &file));

@@ -32,4 +32,9 @@ impl PastImage {
         let inside = self.mark.trim_matches(['[', ']']);
         inside.split_once(": ").map_or(inside, |(name, _)| name)
     }
+
+    /// The line for an image that cannot be read again.
+    pub fn gone(&self) -> String {
+        format!("{} is no longer there: it stays text", self.name())
+    }
 }

@@ -179,7 +179,10 @@ fn answer_row(text: &str, is_about_call: bool) -> Row {
     // Below its digit, an answer has blanks.
     let continued = text.starts_with(' ');
     // Blanks in an answer about a call belong to the name of a file or to a rule; a form has columns.
-    let text = if is_about_call { words.trim().to_owned() } else { narrowed(&words) };
+    let text = match is_about_call {
+        true => words.trim().to_owned(),
+        false => narrowed(&words.replacen('☐', "not ticked", 1).replacen('☑', "ticked", 1)),
+    };
     Row { text, selected, part: RowPart::Answers, continued, ..Row::default() }
 }
 

@@ -160,7 +160,8 @@ fn renaming_without_a_name_begins_with_the_one_that_there_is() {
     assert_eq!(renames(&mut screen), [""]);
     screen.model.session.name = None;
     screen.write("/rename -").enter();
-    assert_eq!((screen.notice(), renames(&mut screen)), ("this session has no name", Vec::new()));
+    assert!(renames(&mut screen).is_empty());
+    assert_eq!(screen.notice(), "this session has no name");
 }
 
 #[test]

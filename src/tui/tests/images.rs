@@ -275,6 +275,7 @@ fn an_image_that_is_gone_is_said_and_a_text_like_a_mark_is_never_read() {
     assert_eq!(asked(&mut screen), []);
     screen.key(KeyCode::Up);
     assert_eq!(draft(&screen), "log: [Image #1: /etc/secret.png]");
+    assert_eq!(screen.notice(), "", "that was about another prompt");
     assert_eq!(asked(&mut screen), []);
     // A file that is no longer there.
     let lost = past("[Image #2: a.png]", &[("[Image #2: a.png]", Some("/p/a.png"))]);

@@ -207,10 +207,10 @@ fn a_form_is_its_question_and_numbered_lines_and_says_what_a_key_has_changed() {
     lines.screen.prompt("go").asks_user(&root(), 1, &questions).wait(2000);
     let said = lines.frame(false).lines.join("\n");
     let form = "Question:\nmain has 2 questions\nQuestion 1 of 2: crate\nContent, 1 line:\n  Which crate?\n\
-                Answers:\n1  ☐ chrono  Well known.\n2  ☐ jiff\n3  ☐ Type your own answer";
+                Answers:\n1  not ticked chrono  Well known.\n2  not ticked jiff\n3  not ticked Type your own answer";
     assert!(said.contains(form), "{said}");
     lines.screen.write("2");
-    assert_eq!(lines.said(), "Answers:\nSelected: 2  ☑ jiff");
+    assert_eq!(lines.said(), "Answers:\nSelected: 2  ticked jiff");
     lines.screen.enter();
     let said = lines.said();
     assert!(said.starts_with("Question 2 of 2: name\nContent, 1 line:\n  Which name?\n"), "{said}");
