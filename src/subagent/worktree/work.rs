@@ -60,7 +60,7 @@ impl Worktree {
             let theirs = tree.commit_all(context)?;
             // One merge at a time: each is made for the files as they are.
             let turn = repository::lock_worktrees(&tree.common, &context.stop)?;
-            let files = Merge::new(tree, new, context, &theirs)?.apply(&tree.start)?;
+            let files = Merge::new(tree, new, context, &theirs)?.apply()?;
             drop(turn);
             let full = Git::new(&new.cwd, context).line(["rev-parse", &theirs])?;
             merged::write(&tree.path, &full.to_string_lossy());
@@ -189,10 +189,10 @@ impl<'a> Merge<'a> {
         Ok(Self { checkout, repository, theirs, start: &tree.start, top, temp })
     }
 
-    /// Merges what has changed since `start`. Returns the number of files that have changed.
-    fn apply(&self, start: &str) -> Result<usize, WorkError> {
+    /// Merges what has changed since the start. Returns the number of files that have changed.
+    fn apply(&self) -> Result<usize, WorkError> {
         let mine = self.commit_files()?;
-        let merged = self.merge_trees(start, &mine)?;
+        let merged = self.merge_trees(&mine)?;
         let trees = [mine.as_os_str(), OsStr::new(&merged)];
         let words = ["diff-tree", "-r", "--raw", "-z", "--no-renames"].map(OsStr::new);
         let changed = self.repository.output(words.into_iter().chain(trees))?;
@@ -253,13 +253,7 @@ impl<'a> Merge<'a> {
         self.checkout.output(["add", "--update"])?;
         self.add_known_files()?;
         let head = self.checkout.line(["rev-parse", "--verify", "HEAD^{commit}"])?;
-        let tree = self.checkout.line(["write-tree"])?;
-        let words = AUTHOR.map(OsStr::new).into_iter().chain([OsStr::new("commit-tree"), &tree]);
-        let head = [OsStr::new("-p"), &head];
-        let start = [OsStr::new("-p"), OsStr::new(self.start)];
-        let words = words.chain(head).chain(start.into_iter().filter(|_| head[1] != start[1]));
-        let message = ["-m", "Files before a merge"].map(OsStr::new);
-        Ok(self.checkout.line(words.chain(message))?)
+        Ok(commit_index(&self.checkout, &head, "Files before a merge")?)
     }
 
     /// Adds the untracked files of the user that have the names of files that the worktree began with.
@@ -282,9 +276,9 @@ impl<'a> Merge<'a> {
     }
 
     /// The tree that results from merging. Touches no files. Git takes the base of a merge from the
-    /// parents of two commits, so there are two whose only parent has the files of `start`.
-    fn merge_trees(&self, start: &str, mine: &OsStr) -> Result<String, WorkError> {
-        let base = self.commit_tree_of(OsStr::new(start), None)?;
+    /// parents of two commits, so there are two whose only parent has the files of the start.
+    fn merge_trees(&self, mine: &OsStr) -> Result<String, WorkError> {
+        let base = self.commit_tree_of(OsStr::new(self.start), None)?;
         let mine = self.commit_tree_of(mine, Some(&base))?;
         let theirs = self.commit_tree_of(OsStr::new(self.theirs), Some(&base))?;
         let words = ["merge-tree", "--write-tree", "--no-messages", "--name-only", "-z"];

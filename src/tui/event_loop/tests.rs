@@ -71,7 +71,7 @@ async fn an_error_of_a_closed_terminal_is_a_hangup_and_any_other_is_told() {
         let error = move || Err(io::Error::from_raw_os_error(errno as i32));
         let keys = Box::pin(stream::iter([error()]).chain(stream::pending()));
         let (mut terminal, _) = terminal();
-        let ended = run_on(io, Arc::new(NoHost), themes(), &mut terminal, keys).await;
+        let ended = Box::pin(run_on(io, Arc::new(NoHost), themes(), &mut terminal, keys)).await;
         match ended {
             Ok(exit) => assert_eq!((exit.signal, hangs_up), (Some(HANGUP), true)),
             Err(error) => assert!(matches!(error, TuiError::Terminal(_)) && !hangs_up, "{error}"),
