@@ -64,7 +64,7 @@ const AUTOMATION: &[&str] = &[
     "default.nix global.json guix.scm lean-toolchain manifest.scm replit.nix rust-toolchain rust-toolchain.toml",
     "aftman.toml aqua.yaml aqua.yml foreman.toml rokit.toml activate-hermit hermit.hcl",
     "devbox.json devbox.lock devenv.local.nix devenv.local.yaml devenv.lock devenv.nix devenv.yaml flake.lock flake.nix",
-    "mise.toml pixi.toml pkgx.yaml pkgx.yml shell.nix",
+    "pixi.toml pkgx.yaml pkgx.yml shell.nix",
     // Build servers.
     "appveyor.yml bitbucket-pipelines.yml bitrise.yaml bitrise.yml buddy.yml",
     "buildkite.json buildkite.yaml buildkite.yml buildspec.yaml buildspec.yml",
@@ -158,4 +158,60 @@ fn is_automation(name: &str) -> bool {
     AUTOMATION.iter().any(|names| names.split(' ').any(|known| known == name))
         || AUTOMATION_STARTS.iter().any(|start| name.starts_with(start))
         || AUTOMATION_ENDS.iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The texts in code quotes, in order.
+    fn code(text: &str) -> impl Iterator<Item = &str> {
+        text.split('`').skip(1).step_by(2)
+    }
+
+    /// The part of a text between two others.
+    fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+        let (_, rest) = text.split_once(start).unwrap();
+        rest.split_once(end).unwrap().0
+    }
+
+    /// All names of a table whose rows hold several, each once.
+    fn names(table: &[&'static str]) -> BTreeSet<String> {
+        table.iter().flat_map(|row| row.split_whitespace()).map(str::to_owned).collect()
+    }
+
+    const RULES: &str = include_str!("../../../docs/rules.md");
+
+    #[test]
+    fn the_documentation_names_the_dot_files_that_hold_data() {
+        let list = between(RULES, "**By name, dot files:**", "**By name, without a dot:**");
+        let rows: Vec<&str> = list.split("\n- ").collect();
+        let listed: BTreeSet<String> = code(rows[1]).map(str::to_owned).collect();
+        assert_eq!(listed, names(DATA));
+        let examples: BTreeSet<String> =
+            EXAMPLES.iter().map(|ending| format!(".env.{ending}")).collect();
+        assert_eq!(code(rows[3]).map(str::to_owned).collect::<BTreeSet<_>>(), examples);
+        let templates: BTreeSet<String> =
+            code(rows[4]).map(fold).filter(|name| !name.starts_with('.')).collect();
+        assert_eq!(templates, names(TEMPLATES));
+    }
+
+    #[test]
+    fn the_documentation_names_the_files_from_which_tools_take_commands() {
+        let list = between(RULES, "**By name, without a dot:**", "The project's own programs");
+        // Written as two names with four endings.
+        let (stems, endings) =
+            (["nano-staged", "simple-git-hooks"], [".cjs", ".js", ".json", ".mjs"]);
+        let is_part = |name: &str| stems.contains(&name) || endings.contains(&name);
+        // The places of mise are patterns, of which the last has a name like the others.
+        let listed = code(list).filter(|name| !is_part(name) && !name.contains('/'));
+        let mut listed: BTreeSet<String> = listed.map(str::to_owned).collect();
+        listed
+            .extend(stems.iter().flat_map(|stem| endings.map(|ending| format!("{stem}{ending}"))));
+        let tables = [AUTOMATION, AUTOMATION_STARTS, AUTOMATION_ENDS, AUTOMATION_FOLDERS];
+        let known: BTreeSet<String> = tables.into_iter().flat_map(names).collect();
+        assert_eq!(listed, known);
+    }
 }
