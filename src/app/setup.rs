@@ -16,12 +16,15 @@ use crate::config::{
 use crate::disk::ProjectScope;
 use crate::exec::{self, BlockingPools, StartDirs, StartSettings, Supervisor};
 use crate::permission::{Rule, RuleError};
-use crate::protocol::{DEPTH_VARIABLE, EnvOverlay, Redactor, SessionId, printable_path};
+use crate::protocol::{
+    DEPTH_VARIABLE, EnvOverlay, Redactor, SessionId, printable_path, quoted_name,
+};
 use crate::provider::{ErrorKind, ProviderError};
 use crate::runtime::OpenRequest;
 use crate::session::{FindError, SessionStore, StoreError};
 use crate::subagent::definition::{DefinitionError, DefinitionTrust};
 use crate::subagent::registry::{DefinitionSources, Definitions};
+use crate::tool::path::resolve;
 use crate::tui::{self, TuiError};
 
 /// An error that keeps the program from starting.
@@ -125,7 +128,7 @@ impl Setup {
         overrides: &Overrides,
     ) -> Result<Self, AppError> {
         let cwd = working_dir(cli.common.cd.as_deref())?;
-        check_added(&cli.tools.add_dir, &cwd)?;
+        check_added(&cli.tools.add_dir, &cwd, env.get_os("HOME").map(Path::new))?;
         let mut setup = Self::in_dir(cwd, env, overrides)?;
         setup.loaded.notices.extend(unknown_tools(cli));
         setup.with_agents(cli.tools.agents.as_deref())
@@ -248,21 +251,24 @@ pub(crate) fn working_dir(wanted: Option<&Path>) -> Result<Arc<Path>, AppError> 
     Ok(real.into())
 }
 
-/// Names the entries of `--tools` that are no tool's name.
+/// Returns a notice for each entry of `--tools` that names no tool.
 fn unknown_tools(cli: &Cli) -> Vec<String> {
     let starts_agents = |name: &str| name.starts_with("agent_") || name.starts_with("delegate_to_");
     let mut names = cli.tools.offered().unwrap_or_default();
     names.retain(|name| !name.is_empty() && !Rule::knows_tool(name) && !starts_agents(name));
-    let notice = |name: String| format!("--tools: no tool has the name {name}; check its spelling");
+    let notice =
+        |name: String| format!("--tools: unknown tool {}; check its spelling", quoted_name(&name));
     names.into_iter().map(notice).collect()
 }
 
-/// Checks that the directories of `--add-dir` are there: a rule for a misspelled one has no effect.
-fn check_added(added: &[String], cwd: &Path) -> Result<(), AppError> {
-    // The configuration knows the home folder.
-    match added.iter().find(|dir| !dir.starts_with('~') && !cwd.join(dir).is_dir()) {
+/// Checks that the directories of `--add-dir` exist: a rule for a misspelled one has no effect.
+fn check_added(added: &[String], cwd: &Path, home: Option<&Path>) -> Result<(), AppError> {
+    match added.iter().find(|dir| !resolve(dir, cwd, home).is_dir()) {
         Some(dir) => {
-            Err(AppError::Usage(format!("--add-dir: {dir} is no directory; name one that exists")))
+            let dir = quoted_name(dir);
+            Err(AppError::Usage(format!(
+                "--add-dir: {dir} is not a directory; name one that exists"
+            )))
         }
         None => Ok(()),
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::process::ChildStderr;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -41,10 +41,6 @@ pub struct StartedShell {
     pub lost: Option<PathBuf>,
 }
 
-/// Number of characters by which the end of the output begins later if it has no line end before: more than
-/// any key has.
-const MAX_CUT_CHARS: usize = 1000;
-
 /// Output printed since the last read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnreadOutput {
@@ -56,9 +52,22 @@ pub struct UnreadOutput {
 /// The end of everything printed so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecentOutput {
-    pub text: String,
+    text: String,
+    is_cut: bool,
     /// Number of characters of the whole output.
     pub total: u64,
+}
+
+impl RecentOutput {
+    /// Returns the text as `mask` leaves it, which masks keys. A text that has lost its beginning starts
+    /// with a line after that: nothing would mask the rest of a key.
+    pub fn masked(self, mask: impl FnOnce(String) -> String) -> String {
+        let mut text = mask(self.text);
+        if self.is_cut {
+            text.drain(..cut_line(&text));
+        }
+        text
+    }
 }
 
 impl BackgroundShell {
@@ -223,42 +232,38 @@ impl Backlog {
         if text.is_empty() {
             return;
         }
-        self.lock().push(text);
-        self.recent.lock().push(text);
+        self.unread.lock().push(text);
+        // The number belongs to the text, so it changes with it.
+        let mut recent = self.recent.lock();
+        recent.push(text);
         self.total.send_modify(|total| *total += text.chars().count() as u64);
     }
 
     fn recent(&self) -> RecentOutput {
-        // The number first: what is printed from here on counts as unseen.
-        let total = *self.total.borrow();
-        let mut text = self.recent.lock().tail();
-        let kept = text.chars().count() as u64;
-        if kept < total {
-            text.drain(..cut_line(&text));
-        }
-        RecentOutput { text, total }
+        let mut recent = self.recent.lock();
+        let (text, total) = (recent.tail(), *self.total.borrow());
+        RecentOutput { is_cut: (text.chars().count() as u64) < total, text, total }
     }
 
     fn take(&self) -> UnreadOutput {
-        let (text, left_out) = std::mem::replace(&mut *self.lock(), empty()).into_tail();
+        let (text, left_out) = std::mem::replace(&mut *self.unread.lock(), empty()).into_tail();
         UnreadOutput { text, left_out: left_out.chars }
     }
 
     fn take_lines(&self) -> UnreadOutput {
-        let mut waiting = self.lock();
+        let mut waiting = self.unread.lock();
         let (mut text, left_out) = std::mem::replace(&mut *waiting, empty()).into_tail();
         let whole = text.rfind('\n').map_or(0, |end| end + 1);
         waiting.push(&text.split_off(whole));
         UnreadOutput { text, left_out: left_out.chars }
     }
-
-    fn lock(&self) -> MutexGuard<'_, Capture> {
-        self.unread.lock()
-    }
 }
 
-/// The length of the line at the start of a text that was cut, at most [`MAX_CUT_CHARS`] of it: in a part of a
-/// key, nothing would mask it.
+/// The most characters dropped from the start of a cut output, so that it begins with a line: more than
+/// any key has.
+const MAX_CUT_CHARS: usize = 1000;
+
+/// The length of the line at the start of a text that was cut, at most [`MAX_CUT_CHARS`] of it.
 fn cut_line(text: &str) -> usize {
     let most = text.char_indices().nth(MAX_CUT_CHARS).map_or(text.len(), |(at, _)| at);
     text[..most].find('\n').map_or(most, |end| end + 1)
@@ -272,14 +277,18 @@ fn empty() -> Capture {
 mod tests {
     use super::*;
 
+    fn whole(text: String) -> String {
+        text
+    }
+
     #[test]
     fn each_text_is_read_once_and_a_line_without_an_end_can_wait() {
         let backlog = Backlog::default();
-        backlog.lock().push("one\ntw");
+        backlog.unread.lock().push("one\ntw");
         assert_eq!(backlog.take_lines().text, "one\n");
-        backlog.lock().push("o\n");
+        backlog.unread.lock().push("o\n");
         assert_eq!(backlog.take_lines().text, "two\n");
-        backlog.lock().push("three");
+        backlog.unread.lock().push("three");
         assert_eq!(backlog.take().text, "three");
         assert_eq!(backlog.take(), UnreadOutput::default());
     }
@@ -288,14 +297,14 @@ mod tests {
     fn what_nobody_reads_is_bounded_and_the_loss_is_counted_once() {
         let backlog = Backlog::default();
         for _ in 0..5 {
-            backlog.lock().push(&"é".repeat(MAX_BACKLOG_CHARS / 2));
+            backlog.unread.lock().push(&"é".repeat(MAX_BACKLOG_CHARS / 2));
         }
         let unread = backlog.take();
         assert_eq!(
             (unread.text.chars().count(), unread.left_out),
             (MAX_BACKLOG_CHARS, MAX_BACKLOG_CHARS + MAX_BACKLOG_CHARS / 2)
         );
-        backlog.lock().push("new");
+        backlog.unread.lock().push("new");
         assert_eq!(backlog.take(), UnreadOutput { text: "new".to_owned(), left_out: 0 });
     }
 
@@ -305,15 +314,27 @@ mod tests {
         backlog.push("one\n");
         backlog.take();
         backlog.push("two\n");
-        assert_eq!(backlog.recent(), RecentOutput { text: "one\ntwo\n".to_owned(), total: 8 });
+        assert_eq!((backlog.recent().total, &*backlog.recent().masked(whole)), (8, "one\ntwo\n"));
         for _ in 0..5 {
             backlog.push(&"é".repeat(MAX_RECENT_CHARS / 2));
         }
-        let RecentOutput { text, total } = backlog.recent();
-        assert_eq!(text.chars().count(), MAX_RECENT_CHARS - MAX_CUT_CHARS);
-        assert_eq!(total, 8 + 5 * MAX_RECENT_CHARS as u64 / 2);
+        let recent = backlog.recent();
+        assert_eq!(recent.total, 8 + 5 * MAX_RECENT_CHARS as u64 / 2);
+        assert_eq!(recent.masked(whole).chars().count(), MAX_RECENT_CHARS - MAX_CUT_CHARS);
         backlog.push("half\nof a line\n");
         backlog.push(&"é".repeat(MAX_RECENT_CHARS - 13));
-        assert!(backlog.recent().text.starts_with("of a line\né"));
+        assert!(backlog.recent().masked(whole).starts_with("of a line\né"));
+    }
+
+    #[test]
+    fn a_key_that_lies_across_the_new_beginning_is_masked() {
+        let backlog = Backlog::default();
+        let key = "k".repeat(40);
+        backlog.push("lost");
+        backlog.push(&"x".repeat(MAX_CUT_CHARS - 20));
+        backlog.push(&key);
+        backlog.push(&"y".repeat(MAX_RECENT_CHARS - (MAX_CUT_CHARS - 20) - key.len()));
+        let text = backlog.recent().masked(|text| text.replace(&key, "*"));
+        assert!(!text.contains('k'), "{}", &text[..60]);
     }
 }

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::control::{ControlRequest, Initialize, PeerClient};
-use super::input::InputLine;
-use super::input::PromptInput;
+use super::input::{InputLine, PromptInput};
 use super::input_queue::{InputQueue, RouterSetup};
 use super::stdin::{self, RawLine};
 use super::stdout::Stdout;

@@ -41,11 +41,11 @@ impl Charset {
             return Cow::Borrowed(text);
         }
         let mut out = String::with_capacity(text.len());
-        for sign in text.graphemes(true) {
-            let mut chars = sign.chars();
-            let ascii = chars.next().and_then(ascii_sign).filter(|_| chars.next().is_none());
-            match (ascii, sign.width()) {
-                _ if sign.is_ascii() => out.push_str(sign),
+        for grapheme in text.graphemes(true) {
+            let mut chars = grapheme.chars();
+            let ascii = chars.next().and_then(ascii_symbol).filter(|_| chars.next().is_none());
+            match (ascii, grapheme.width()) {
+                _ if grapheme.is_ascii() => out.push_str(grapheme),
                 (Some(ascii), 1) => out.push_str(ascii),
                 (_, columns) => out.push_str(&UNKNOWN.repeat(columns)),
             }
@@ -59,15 +59,15 @@ impl Charset {
     }
 }
 
-/// Whether a locale such as `de_DE.UTF-8@euro` encodes text as UTF-8.
+/// Whether a locale such as `de_DE.UTF-8@euro` encodes text as UTF-8. macOS sets the encoding alone.
 fn is_utf8(locale: &str) -> bool {
-    let code = locale.split_once('.').map_or("", |(_, code)| code);
+    let code = locale.split_once('.').map_or(locale, |(_, code)| code);
     let code = code.split('@').next().unwrap_or_default();
     code.eq_ignore_ascii_case("utf-8") || code.eq_ignore_ascii_case("utf8")
 }
 
-/// The ASCII character that looks most like a sign of one column. Letters have none.
-pub fn ascii_sign(sign: char) -> Option<&'static str> {
+/// The ASCII character that looks most like a symbol of one column. Letters have none.
+pub fn ascii_symbol(sign: char) -> Option<&'static str> {
     Some(match sign {
         '–' | '—' | '−' | '·' => "-",
         '…' => "~",
@@ -97,7 +97,7 @@ mod tests {
         for locale in ["C", "POSIX", "de_DE.ISO-8859-1", "de_DE@euro"] {
             assert_eq!(charset(&[("LANG", locale)]), Charset::Ascii, "{locale}");
         }
-        for locale in ["C.UTF-8", "en_US.utf8", "de_DE.UTF-8@euro", ""] {
+        for locale in ["C.UTF-8", "UTF-8", "en_US.utf8", "de_DE.UTF-8@euro", ""] {
             assert_eq!(charset(&[("LANG", locale)]), Charset::Utf8, "{locale}");
         }
         assert_eq!(charset(&[("LC_ALL", "C"), ("LANG", "C.UTF-8")]), Charset::Ascii);

@@ -40,7 +40,7 @@ pub mod wait;
 pub mod worktree;
 
 pub use access::{Access, BashVersion, PathTarget, ReadOnly};
-pub use charset::{Charset, ascii_sign};
+pub use charset::{Charset, ascii_symbol};
 pub use command::{Command, PromptTiming, QueuedPrompt, Sender};
 pub use display::{MotionMode, NotificationMethod, PaneLayout};
 pub use env::{DEPTH_VARIABLE, EnvOverlay, LINE_VARIABLES};

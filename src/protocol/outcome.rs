@@ -37,8 +37,8 @@ pub enum RunEnd {
     Empty,
 }
 
-/// How the user goes on after the budget of a session is spent.
-pub const RAISE_BUDGET: &str = "`caliban -c --max-budget-usd USD` goes on with a higher limit";
+/// How to resume once the budget of a session is spent.
+pub const RAISE_BUDGET: &str = "`caliban -c --max-budget-usd USD` resumes with a higher limit";
 
 impl RunEnd {
     /// Describes the end in a few words. Those who know more about a cancelled or failed run say

@@ -18,7 +18,6 @@ use super::shell::UserShell;
 use super::start_hooks::SessionStartHooks;
 use super::subagent_tools::{SubagentTools, with_skills};
 use crate::agent::{Agent, Inbox, PromptContext};
-use crate::exec::RecentOutput;
 use crate::hook::SessionEndReason;
 use crate::protocol::{
     AgentPath, Answer, Command, CompactionState, EventKind, EventSink, Failure, ModelCause,
@@ -473,8 +472,9 @@ impl Runtime {
             if seen > 0 {
                 tokio::time::sleep(SHELL_READ_GAP).await;
             }
-            let RecentOutput { text, total } = shell.recent_after(seen).await;
-            let text = redactor.without_keys(text);
+            let recent = shell.recent_after(seen).await;
+            let total = recent.total;
+            let text = recent.masked(|text| redactor.without_keys(text));
             events.emit(EventKind::BackgroundShellOutput { id, text, total });
         };
         self.shell_reader = Some(AbortOnDropHandle::new(tokio::spawn(read)));

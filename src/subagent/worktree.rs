@@ -236,6 +236,7 @@ impl Worktree {
         let made =
             Self::check_out_new(new, context, &repository, path.clone(), branch.clone(), &temp);
         if made.is_err() {
+            merged::remove(&path);
             // Even if git was stopped. What does not exist cannot be removed.
             let context = GitContext::unstoppable(&context.env);
             let own = repository.common.join("worktrees").join(&slug);

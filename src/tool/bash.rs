@@ -133,7 +133,8 @@ fn state_reporter(
             events.emit(EventKind::BackgroundShellStarted { id, command });
         }
         Some(end) => {
-            let (text, total) = (redactor.without_keys(recent.text), recent.total);
+            let total = recent.total;
+            let text = recent.masked(|text| redactor.without_keys(text));
             events.emit(EventKind::BackgroundShellOutput { id: id.clone(), text, total });
             events.emit(EventKind::BackgroundShellEnded { id: id.clone(), end });
             if let Some(shells) = shells.upgrade() {

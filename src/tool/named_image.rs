@@ -6,8 +6,8 @@ use crate::disk::passes_link;
 use crate::media::{self, ImageError};
 use crate::protocol::{SizedImage, printable_path};
 
-/// Reads an image that the user names. `None` if there is no such file. `hides` tells which files the
-/// rules hide. Blocks.
+/// Reads an image that the user names. `None` if there is no such file. `hides` returns whether the
+/// rules hide a file. Blocks.
 ///
 /// # Errors
 /// One line for the user. A link of the project is an error if it leads elsewhere: what the user sees

@@ -99,12 +99,12 @@ async fn a_misspelled_directory_or_tool_is_named() {
     let scene = Scene::new();
     let run = scene.world.run(["-p", "TASK-1", "--add-dir", "nowhere"]).finish().await;
     run.assert_code(2);
-    assert!(run.stderr.contains("--add-dir: nowhere is no directory"), "{run}");
+    assert!(run.stderr.contains("--add-dir: nowhere is not a directory"), "{run}");
     scene.server.when("TASK-1").reply(text("ok"));
     let run = scene.world.run(["-p", "TASK-1", "--tools", "Read,Frob,mcp__x"]).finish().await;
     run.assert_code(0);
     let named: Vec<&str> = run.stderr.lines().filter(|line| line.contains("--tools")).collect();
-    assert!(matches!(named[..], [line] if line.contains("no tool has the name Frob")), "{run}");
+    assert!(matches!(named[..], [line] if line.contains("unknown tool Frob")), "{run}");
     scene.server.finish();
 }
 

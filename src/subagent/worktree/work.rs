@@ -242,10 +242,8 @@ impl<'a> Merge<'a> {
         git.read(&names, words.into_iter().chain([&*folder]))
     }
 
-    /// A commit with the files of the user as they are: the tracked ones, and those that the worktree
-    /// began with, which an earlier merge may have written. It is on top of the user's last commit and of
-    /// the one that the worktree began with, so that what has changed since that one is merged. It is on
-    /// no branch.
+    /// A commit on top of the user's last one, on no branch, with the user's files as they are: the tracked
+    /// ones, and those that the worktree began with, which an earlier merge may have written.
     fn commit_files(&self) -> Result<OsString, WorkError> {
         if !self.checkout.output(["ls-files", "--unmerged", "-z"])?.is_empty() {
             return Err(WorkError::Unmerged);
@@ -293,9 +291,7 @@ impl<'a> Merge<'a> {
         let files = parts.map(text).collect();
         Err(WorkError::Conflict { files, commit: self.theirs.to_owned() })
     }
-}
 
-impl Merge<'_> {
     /// A commit with the files of another one, on no branch.
     fn commit_tree_of(&self, commit: &OsStr, parent: Option<&OsStr>) -> Result<OsString, GitError> {
         let mut tree = commit.to_owned();

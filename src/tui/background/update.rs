@@ -165,7 +165,10 @@ pub fn job_event(
         EventKind::BackgroundShellOutput { id, text, total } => {
             let job = model.jobs.get_mut(&id.to_string());
             let alive = job.is_some_and(|job| {
-                job.output = JobOutput { text, total };
+                // The last output may come before an older one, which was still being masked.
+                if total >= job.output.total {
+                    job.output = JobOutput { text, total };
+                }
                 job.alive()
             });
             if alive && job_page::is_open(model, &id.to_string()) {

@@ -284,7 +284,7 @@ fn every_end_of_a_turn_says_what_happened_and_what_to_do() {
         ),
         (
             RunEnd::Budget { what: "$0.50".to_owned() },
-            "budget $0.50 spent · 0:42 · 4k tokens · $0.01\nquit, then `caliban -c --max-budget-usd USD` goes on with a higher limit",
+            "budget $0.50 spent · 0:42 · 4k tokens · $0.01\nquit, then `caliban -c --max-budget-usd USD` resumes with a higher limit",
         ),
         (
             RunEnd::TimeLimit { limit: Duration::from_secs(6) },

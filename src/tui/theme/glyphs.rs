@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use ratatui::buffer::Buffer;
 
-use crate::protocol::{Charset, EnvOverlay, RunEnd, ascii_sign};
+use crate::protocol::{Charset, EnvOverlay, RunEnd, ascii_symbol};
 
 /// Signs and lines, each one cell wide.
 #[derive(Debug, PartialEq, Eq)]
@@ -294,7 +294,7 @@ fn ascii_for(symbol: &str) -> Option<&'static str> {
     if let Some(at) = unicode.iter().position(|sign| *sign == symbol) {
         return Some(ascii[at]).filter(|ascii| *ascii != symbol);
     }
-    ascii_sign(symbol.chars().next()?)
+    ascii_symbol(symbol.chars().next()?)
 }
 
 /// Whether we write the sign ourselves: in the lines beside a call, or for a character of it.

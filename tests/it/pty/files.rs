@@ -168,7 +168,7 @@ async fn a_prompt_that_no_money_is_left_for_stays_in_the_draft() {
     screen.wait_for("? keys");
     send(&screen, "PARENT-1 go");
     screen.wait_for("budget $1.00 spent");
-    screen.wait_for("quit, then `caliban -c --max-budget-usd USD` goes on with a higher limit");
+    screen.wait_for("quit, then `caliban -c --max-budget-usd USD` resumes with a higher limit");
     send(&screen, "and more of it");
     screen.wait_for("The budget of $1.00 is spent: quit, then");
     let shown = screen.wait_for("Refused · your text is back in the prompt");
