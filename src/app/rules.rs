@@ -11,7 +11,7 @@ use crate::config::{
     UntrustedItem,
 };
 use crate::permission::{Rule, RuleBase, RuleList, RuleOrigin, RuleSet, RuleSource};
-use crate::protocol::{EnvOverlay, EventSink, NoticeLevel, printable_path};
+use crate::protocol::{EnvOverlay, EventQueue, EventSink, NoticeLevel, printable_path};
 
 /// The files with rules, and everything needed to reload them as at startup.
 pub(crate) struct RuleFiles {
@@ -31,6 +31,17 @@ pub(crate) struct RuleFiles {
     home: Option<PathBuf>,
     stamps: RuleFileStamps,
     events: EventSink,
+}
+
+impl Setup {
+    /// Checks that the configured rules can be parsed.
+    ///
+    /// # Errors
+    /// For the first one that cannot, with which nothing starts.
+    pub(crate) fn check_rules(&self) -> Result<(), RuleFileError> {
+        let events = EventQueue::unbounded();
+        RuleFiles::new(self, events.sink()).rules(&self.loaded).map(drop)
+    }
 }
 
 impl RuleFiles {

@@ -1,13 +1,12 @@
 //! Sets one key in the text of a `config.toml` file, leaving the rest unchanged.
 
 use serde_json::Value as Schema;
-use similar::{Algorithm, capture_diff_slices, diff_ratio};
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use super::document::{ALIASES, check_value, choices, is_table, key_schema};
 use super::schema::SCHEMA;
 use super::trust_filter::is_users_alone;
-use crate::protocol::Secret;
+use crate::protocol::{Secret, likeness};
 
 /// How alike a key and a suggestion for it must be, between 0 and 1.
 const LIKENESS: f32 = 0.7;
@@ -161,11 +160,11 @@ fn unknown_key(key: &str) -> String {
     let end = |known: &str| known.rsplit('.').next().unwrap_or_default().to_owned();
     let last = known.iter().copied().find(|known| end(known) == key);
     let near = || {
-        let likeness = |name: &str| match key.contains('.') {
+        let score = |name: &str| match key.contains('.') {
             true => likeness(key, name),
             false => likeness(key, name).max(likeness(key, &end(name))),
         };
-        let alike = known.iter().map(|name| (likeness(name), *name));
+        let alike = known.iter().map(|name| (score(name), *name));
         let best = alike.max_by(|(one, _), (other, _)| one.total_cmp(other));
         best.filter(|(ratio, _)| *ratio >= LIKENESS).map(|(_, name)| name)
     };
@@ -174,13 +173,6 @@ fn unknown_key(key: &str) -> String {
         None => "`caliban config show` lists the keys".to_owned(),
     };
     format!("there is no key `{}`; {advice}", key.escape_debug())
-}
-
-/// Returns how alike two names are, from 0 to 1.
-fn likeness(one: &str, other: &str) -> f32 {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let changes = capture_diff_slices(Algorithm::Myers, &one, &other);
-    diff_ratio(&changes, one.len(), other.len())
 }
 
 /// Lists the keys with values below a schema; the names of tables that users name are `NAME`.

@@ -15,6 +15,7 @@ pub mod hook;
 pub mod ids;
 pub mod image;
 pub mod journal;
+mod likeness;
 pub mod lossy_path;
 pub mod mcp;
 pub mod mcp_name;
@@ -28,8 +29,9 @@ pub mod question;
 pub mod quoted;
 pub mod redact;
 pub mod secret;
+pub mod shell_notice;
 pub mod sink;
-pub mod span;
+mod span;
 pub mod start_dir;
 pub mod stream;
 pub mod tool_details;
@@ -58,6 +60,7 @@ pub use journal::{
     ChildMeta, Compaction, Journal, JournalError, NoJournal, ParentBounds, RequestCost,
     SpawnLimits, SpawnTerms, SpendingJournal, TranscriptEntry,
 };
+pub use likeness::likeness;
 pub use mcp::{McpSelection, McpServer, McpState, McpStatus, McpTransport, display_url};
 pub use mcp_name::MCP_PREFIX;
 pub use message::{
@@ -76,6 +79,7 @@ pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, Question, RuleFile};
 pub use quoted::{quoted, quoted_name, quoted_rule, single_line};
 pub use redact::{MaskedStream, Redactor};
 pub use secret::{ApiKey, Secret};
+pub use shell_notice::ShellNotice;
 pub use sink::{EventFilter, EventQueue, EventSink};
 pub use span::{Span, SpanId};
 pub use start_dir::StartDir;

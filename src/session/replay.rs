@@ -30,7 +30,7 @@ use super::writer::agent_file;
 use crate::protocol::{
     AgentEvent, AgentId, AgentInfo, AgentPath, AgentReport, ChildMeta, CompactionState,
     ContentBlock, Cost, EXIT_PLAN_TOOL, EventKind, Message, ResultBlock, Role, RunEnd, RunOutcome,
-    Sender, ShellRun, ToolDetails, ToolUseId, Usage, call_subject, remark,
+    Sender, ShellNotice, ShellRun, ToolDetails, ToolUseId, Usage, call_subject, remark,
 };
 
 /// Turns the records of one file into events.
@@ -243,7 +243,11 @@ impl<'a> Replay<'a> {
                     self.push(EventKind::Aside { text: text.to_string() });
                 }
                 ContentBlock::Text { text, report, .. } if !goes_on => {
-                    let from = report.map_or(Sender::Person, |id| self.sender(id));
+                    let from = match (report, ShellNotice::parse(text)) {
+                        (Some(id), _) => self.sender(*id),
+                        (None, Some(notice)) => Sender::Job { name: notice.id.to_string() },
+                        (None, None) => Sender::Person,
+                    };
                     self.push(EventKind::PromptRead { id: None, text: text.clone(), from });
                 }
                 ContentBlock::Image { source, label, .. } => {

@@ -98,6 +98,18 @@ async fn a_configuration_that_cannot_be_read_hides_only_what_depends_on_it() {
     let [wrong] = lines(&run, "WRONG", "config")[..] else { panic!("{run}") };
     assert!(wrong.contains("config.toml:2: ") && wrong.contains("name"), "{run}");
     assert_eq!(lines(&run, "ok", "terminal").len(), 1, "{run}");
+    scene.server.offer(&["claude-sonnet-5"]);
+    for (rules, why) in [
+        ("allow = [\"Bsah(ls)\"]", "there is no tool Bsah"),
+        ("deny = [\"Raed\"]", "did you mean Read?"),
+    ] {
+        scene.world.config(&format!("[permissions]\n{rules}\n"));
+        let run = scene.world.run(["doctor"]).finish().await;
+        run.assert_code(1);
+        let [wrong] = lines(&run, "WRONG", "config")[..] else { panic!("{run}") };
+        assert!(wrong.contains("config.toml:2: ") && wrong.contains(why), "{run}");
+        assert!(lines(&run, "ok", "config").is_empty(), "{run}");
+    }
     scene.server.finish();
 }
 

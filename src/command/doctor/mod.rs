@@ -29,7 +29,7 @@ mod machine;
 mod providers;
 mod terminal;
 
-use finding::{Check, Finding, examine, page, report};
+use finding::{Check, Finding, FindingState, examine, page, report};
 
 /// The timeout for MCP servers to answer. Including their shutdown, it is less than that of a check.
 const MCP_TIMEOUT: Duration = Duration::from_secs(5);
@@ -226,9 +226,12 @@ fn config(setup: &Setup) -> Vec<Finding> {
     let waits = [setup.trust.notice(untrusted), setup.trust.start_notice(starts)];
     let mut findings = files::config(&setup.loaded);
     let (broken, _) = setup.mcp_problems();
-    if let Err(why) = theme::check(setup) {
-        findings.push(Finding::wrong("config", why));
+    let rules = setup.check_rules().err().map(|error| error.to_string());
+    let wrong: Vec<String> = theme::check(setup).err().into_iter().chain(rules).collect();
+    if !wrong.is_empty() {
+        findings.retain(|finding| finding.state != FindingState::Ok);
     }
+    findings.extend(wrong.into_iter().map(|why| Finding::wrong("config", why)));
     findings.retain(|finding| {
         !waits.contains(&Some(finding.text.clone())) && !broken.contains(&finding.text)
     });

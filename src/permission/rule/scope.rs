@@ -3,7 +3,7 @@
 use super::effect::FileEffect;
 use super::origin::{RuleBase, RuleList};
 use crate::permission::pattern::{CommandPattern, DomainPattern, PathPattern};
-use crate::protocol::{MCP_PREFIX, mcp_name};
+use crate::protocol::{MCP_PREFIX, likeness, mcp_name};
 use crate::tool::canonical_name;
 
 /// Built-in tools, to detect a misspelled one.
@@ -23,6 +23,10 @@ pub const KNOWN_TOOLS: &[&str] = &[
     "WebFetch",
     "Write",
 ];
+
+/// How much of a name has to be that of a tool to be a misspelled one: two letters of four that have
+/// changed places still are.
+const MISSPELLED: f32 = 0.75;
 
 /// Prefix of tools that each start one sub-agent.
 pub const DELEGATE_PREFIX: &str = "delegate_to_";
@@ -111,6 +115,9 @@ pub fn parse_scope(text: &str, list: RuleList, base: RuleBase<'_>) -> Result<Rul
             Ok(RuleScope::Skill(check_name(name, skill.trim_start_matches('/'))?))
         }
         ("Bash", Some(text)) => command(text, list),
+        (_, None) if let Some(meant) = misspelled(name) => {
+            Err(format!("no tool has this name; did you mean {meant}?"))
+        }
         ("WebFetch", Some("*")) | (_, None) => Ok(RuleScope::Tool(name.to_owned())),
         ("WebFetch", Some(text)) => Ok(RuleScope::Domain(DomainPattern::parse(text)?)),
         _ if !KNOWN_TOOLS.contains(&name) && !name.starts_with("agent_") => {
@@ -119,6 +126,15 @@ pub fn parse_scope(text: &str, list: RuleList, base: RuleBase<'_>) -> Result<Rul
         _ => Err(format!(
             "{name} takes no pattern; Bash, Read, Glob, Grep, Edit, Write, WebFetch, AgentTool and Skill do"
         )),
+    }
+}
+
+/// The built-in tool that a name almost is. Another name may be that of a tool of another program.
+fn misspelled(name: &str) -> Option<&'static str> {
+    let is_close = |known: &&str| likeness(known, name) >= MISSPELLED;
+    match KNOWN_TOOLS.contains(&name) {
+        true => None,
+        false => KNOWN_TOOLS.iter().copied().find(is_close),
     }
 }
 

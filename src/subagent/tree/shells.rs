@@ -9,7 +9,9 @@ use super::agent_tree::AgentTree;
 use super::state::{ExitNotices, TreeState};
 use crate::agent::Inbox;
 use crate::exec::{BackgroundShell, ShellState};
-use crate::protocol::{AgentPath, PromptId, PromptTiming, QueuedPrompt, Sender, ShellId};
+use crate::protocol::{
+    AgentPath, PromptId, PromptTiming, QueuedPrompt, Sender, ShellId, ShellNotice,
+};
 use crate::tool::{ShellRegister, ShellStartError, StartShell};
 
 /// How many messages can still be taken back: as many as there are commands in the register.
@@ -73,10 +75,9 @@ impl ShellRegister for AgentTree {
         if let ShellState::Exited(_) = end
             && let Some(end) = end.end()
         {
-            let command = command_title(command);
-            let text =
-                format!("[{id} ({command}) has ended: {end}. BashOutput shows what it printed.]");
-            self.lock().push_exit_notice(owner, id, text);
+            let (command, end) = (command_title(command), end.to_string());
+            let notice = ShellNotice { id: id.clone(), command, end };
+            self.lock().push_exit_notice(owner, id, notice.to_string());
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::protocol::{
     AgentPath, Command, EventKind, PromptId, RunEnd, RunOutcome, Sender, ShellEnd, ShellId,
+    ShellNotice,
 };
 use crate::tui::agents::row::task;
 use crate::tui::agents::{AgentState, update as agents};
@@ -94,7 +95,8 @@ pub fn report_item(
         }
         Sender::Job { name } => {
             model.jobs.mark_result_read(name);
-            match model.jobs.get(name).and_then(job_end) {
+            let known = model.jobs.get(name).and_then(job_end);
+            match known.or_else(|| stored_job_end(text)) {
                 Some((head, failed)) => {
                     return Some(ItemKind::Report { head, text: String::new(), failed });
                 }
@@ -116,6 +118,18 @@ fn job_end(job: &Job) -> Option<(String, bool)> {
         (false, _) => format!("{id} has ended · {command}"),
     };
     Some((head, job.failed()))
+}
+
+/// The same for a command of an earlier process, of which only the notice of its end is known.
+fn stored_job_end(text: &str) -> Option<(String, bool)> {
+    let notice = ShellNotice::parse(text)?;
+    let failed = notice.failed();
+    let ShellNotice { id, command, end } = notice;
+    let head = match failed {
+        true => format!("{id} failed · {end} · {command}"),
+        false => format!("{id} has ended · {command}"),
+    };
+    Some((head, failed))
 }
 
 /// A line such as `agent 3 reports · check the tests · turn limit, partial`, and the agent's text without

@@ -46,7 +46,9 @@ pub fn efforts(model: &mut TuiModel) {
     let mut picker = Picker::new("effort", PickerRows::Efforts(session.efforts.clone()));
     if session.efforts.is_empty() {
         let name = &session.model;
-        picker.notes.push(format!("no effort levels of {name} are known · /effort WORD sends any"));
+        picker
+            .notes
+            .push(format!("{name} has no levels to choose from · /effort WORD tries another word"));
     }
     picker.selected = picker.all().iter().position(|row| row.label == current).unwrap_or(0);
     model.overlay = Some(Overlay::Picker(Picker { current, ..picker }));

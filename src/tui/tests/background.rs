@@ -278,6 +278,17 @@ fn a_background_command_has_a_row_until_its_end_was_read() {
 }
 
 #[test]
+fn the_end_of_a_command_of_an_earlier_process_is_a_line_like_any_other() {
+    let mut screen = TestScreen::new();
+    let text =
+        "[bash-2 (sleep 4; exit 3) has ended: exit code 3. BashOutput shows what it printed.]";
+    screen.reads(&root(), Sender::Job { name: "bash-2".to_owned() }, text);
+    let last = screen.model.main.iter().last().map(|(_, item)| item.kind.clone());
+    let head = "bash-2 failed · exit code 3 · sleep 4; exit 3".to_owned();
+    assert_eq!(last, Some(ItemKind::Report { head, text: String::new(), failed: true }));
+}
+
+#[test]
 fn quitting_counts_what_works_in_the_background() {
     let (mut screen, _) = idle_with(&["docs-1"]);
     screen.ctrl('d');

@@ -173,6 +173,26 @@ async fn stored_calls_are_shown_in_the_words_of_their_tools() {
 }
 
 #[tokio::test]
+async fn the_end_of_a_background_command_is_the_same_line_after_a_resume() {
+    let scene = Scene::new();
+    let command = "mkfifo next; read -r _ < next; exit 3";
+    let server = json!({"command": command, "run_in_background": true});
+    let main = scene.server.when(PARENT);
+    main.reply(tool_use("Bash", server)).then(text("STARTED-66")).then(text(DONE));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 36);
+    screen.wait_for("STARTED-66");
+    let next = scene.world.project_dir().join("next");
+    tokio::task::spawn_blocking(move || std::fs::write(next, "go\n")).await.unwrap().unwrap();
+    screen.wait_for(DONE);
+    let line = "bash-1 failed · exit code 3 · mkfifo next; read -r _ < next; exit 3";
+    screen.wait_for(line);
+    quit_after_turn(screen);
+    let shown = Screen::start(&scene.world, CONTINUE, 120, 36).wait_for(DONE);
+    assert!(shown.contains(line) && !shown.contains("BashOutput shows"), "{shown}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn what_results_tell_the_model_alone_is_not_on_the_screen() {
     let scene = Scene::new();
     let server = json!({"command": "sleep 76.1177", "run_in_background": true, "timeout": 60_000});
