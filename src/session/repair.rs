@@ -62,6 +62,11 @@ pub fn interrupted_result(id: &ToolUseId) -> ContentBlock {
     summarized_error(id, text, "interrupted")
 }
 
+/// Returns the result of a call without one in a session at work, for a reader who changes nothing.
+pub(super) fn running_result(id: &ToolUseId) -> ContentBlock {
+    summarized_error(id, "still running when this was read".to_owned(), "running")
+}
+
 /// Returns the result, in a copy of a session, of a call that goes on in the original.
 pub(super) fn unfinished_result(id: &ToolUseId) -> ContentBlock {
     let text = "not in this copy: the call goes on in the session that was copied".to_owned();

@@ -13,7 +13,9 @@ use super::journal::FileJournal;
 use super::list::{self, AgentSummary};
 use super::name;
 use super::record::{MessageRecord, Record, SessionHeader, VERSION};
-use super::repair::{EndAsResult, interrupted_result, missing_results, unfinished_result};
+use super::repair::{
+    EndAsResult, interrupted_result, missing_results, running_result, unfinished_result,
+};
 use super::replay::Replay;
 use super::requests;
 use super::sync::UnsyncedFiles;
@@ -241,12 +243,14 @@ impl SessionStore {
     ) -> Result<Transcript, StoreError> {
         let dir = self.dir(id);
         let path = transcript_file(&dir);
-        let agents = list::summarize_agents(&dir);
-        Transcript::read(
-            &path,
-            missing_results(&agents, &AgentPath::root(), end_as_result, interrupted_result),
-        )
-        .map_err(|source| StoreError::Read { id, path, source })
+        let (agents, root) = (list::summarize_agents(&dir), AgentPath::root());
+        let without_end = if self.is_in_use(id) { running_result } else { interrupted_result };
+        let unanswered = missing_results(&agents, &root, end_as_result, without_end);
+        Transcript::read(&path, unanswered).map_err(|source| StoreError::Read { id, path, source })
+    }
+
+    fn is_in_use(&self, id: SessionId) -> bool {
+        matches!(self.check_unused(id), Err(StoreError::InUse(_)))
     }
 
     /// Reads a session without changing it, to start a new one from it. The old session's agents are known
@@ -259,8 +263,7 @@ impl SessionStore {
         let dir = self.dir(id);
         let path = transcript_file(&dir);
         let (agents, root) = (list::summarize_agents(&dir), AgentPath::root());
-        let goes_on = matches!(self.check_unused(id), Err(StoreError::InUse(_)));
-        let without_end = if goes_on { unfinished_result } else { interrupted_result };
+        let without_end = if self.is_in_use(id) { unfinished_result } else { interrupted_result };
         let unanswered = missing_results(&agents, &root, end_as_result, without_end);
         let mut replay = Replay::for_main(&[]);
         let transcript =
@@ -344,7 +347,8 @@ impl SessionStore {
         let own = list::summarize_agent(&path)
             .map_or_else(|_| AgentPath::root().child(agent), |agent| agent.meta.path);
         let agents = list::summarize_agents(&dir);
-        Transcript::read(&path, missing_results(&agents, &own, end_as_result, interrupted_result))
+        let without_end = if self.is_in_use(id) { running_result } else { interrupted_result };
+        Transcript::read(&path, missing_results(&agents, &own, end_as_result, without_end))
             .map_err(|source| StoreError::Read { id, path: path.clone(), source })
     }
 

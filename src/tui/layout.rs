@@ -350,9 +350,13 @@ impl ScreenLayout {
         let (columns, slot, rows, note) = match slots {
             Some((columns, slot)) => (columns, slot, room, 0),
             None => {
-                let lead = if panel.right || room <= LEAD_LINES { 0 } else { LEAD_LINES };
-                let left = room - lead;
                 let widest = (panel.area.width / LINE_WIDTH).max(1);
+                let needed = agents.div_ceil(widest);
+                // A line of each agent comes before what led to the question; of many, one line
+                // counts those that do not fit.
+                let spare = room.checked_sub(needed).unwrap_or(room.saturating_sub(2));
+                let lead = if panel.right { 0 } else { LEAD_LINES.min(spare) };
+                let left = room - lead;
                 let columns = (1..widest).find(|columns| agents.div_ceil(*columns) <= left);
                 let columns = columns.unwrap_or(widest);
                 let rows = agents.div_ceil(columns);

@@ -349,6 +349,17 @@ fn agents_keep_their_lines_before_a_question_takes_blank_ones() {
 }
 
 #[test]
+fn of_a_few_agents_each_keeps_a_line_above_a_long_question() {
+    for (height, agents) in [(24, 3), (24, 4), (24, 5), (30, 5)] {
+        let shown = picture(&mut asked_beside(agents, 40), 80, height);
+        for agent in 1..=agents {
+            let row = format!("{agent} map");
+            assert!(shown.contains(&row), "{row} of {agents} at {height}: {shown}");
+        }
+    }
+}
+
+#[test]
 fn what_led_to_a_question_stays_in_view_above_it() {
     for (agents, width, height) in [(0, 120, 40), (0, 80, 24), (0, 60, 15), (2, 120, 40)] {
         let mut screen = TestScreen::new();

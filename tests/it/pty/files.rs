@@ -4,9 +4,10 @@ use std::fs;
 use std::process::Command;
 
 use super::{NOTHING, send};
+use crate::support::process::eventually;
 use crate::support::pty::{CTRL_D, ENTER, ESC, Screen};
 use crate::support::scene::{DONE, PARENT, Scene, bash};
-use crate::support::script::text;
+use crate::support::script::{text, tool_use};
 
 fn git(scene: &Scene, words: &[&str]) {
     let mut git = Command::new("git");
@@ -55,6 +56,26 @@ async fn an_export_is_a_new_file_that_nobody_else_can_read() {
     send(&screen, "/export talk.md");
     screen.wait_for("talk.md exists: name another file");
     assert_eq!(fs::read_to_string(&file).unwrap(), exported);
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn an_export_says_of_a_call_that_goes_on_that_it_is_running() {
+    let scene = Scene::new();
+    let command = bash("mkfifo next; read -r _ < next");
+    scene.server.when(PARENT).reply(tool_use("Bash", command)).then(text(DONE));
+    let arguments = ["--dangerously-skip-permissions", "PARENT-1 go"];
+    let screen = Screen::start(&scene.world, arguments, 120, 30);
+    screen.wait_for("mkfifo next");
+    let next = scene.world.project_dir().join("next");
+    eventually(|| next.exists()).await;
+    send(&screen, "/export talk.md");
+    screen.wait_for("exported to ");
+    let exported = scene.world.read("talk.md");
+    assert!(exported.contains("still running when this was read"), "{exported}");
+    assert!(!exported.contains("interrupted"), "{exported}");
+    tokio::task::spawn_blocking(move || fs::write(next, "go\n")).await.unwrap().unwrap();
+    screen.wait_for(DONE);
     scene.server.finish();
 }
 
