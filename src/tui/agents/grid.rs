@@ -51,16 +51,19 @@ pub fn draw(group: AgentGroup<'_>, panel: &Panel, buffer: &mut Buffer) -> PaneAr
     areas
 }
 
-/// As many agents as there is room for, in the order of the panel: the focused one, then those in trouble,
-/// at work, in the queue, and ended ones: those that were not done, then the newest end first.
+/// As many agents as there is room for, in the order of the panel: the one whose question is open and the
+/// focused one, then those in trouble, at work, in the queue, and ended ones: those that were not done,
+/// then the newest end first.
 pub fn most_telling<'a>(group: AgentGroup<'a>, room: usize) -> Vec<&'a AgentState> {
     let AgentGroup { model, agents, .. } = group;
     if agents.len() <= room {
         return agents.to_vec();
     }
+    let asker = model.questions.current().map(|(_, waiting)| &waiting.question.path);
     let rank = |at: &usize| {
         let agent = agents[*at];
         let class = match labels::agent_status(model, agent).glyph {
+            _ if asker == Some(&agent.path) => 0,
             _ if group.is_focused(*at) => 0,
             Glyph::Asks => 1,
             Glyph::Failed => 2,

@@ -359,6 +359,42 @@ fn of_a_few_agents_each_keeps_a_line_above_a_long_question() {
     }
 }
 
+/// Agents that all ask about a command with a change of so many lines.
+fn all_ask(agents: usize, lines: usize) -> TestScreen {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    for at in 1..=agents {
+        let agent = screen.agent(&AgentPath::root(), &format!("explore-{at}"), "map it");
+        screen.says(&agent, "One line.\n\nAnother one.");
+        let id = u64::try_from(at).unwrap();
+        let mut question = TestScreen::question(&agent, id, &format!("explore-{at}"), "psql shop");
+        if let EventKind::PermissionAsked(question) = &mut question {
+            let added = (1..=lines).map(|at| format!("+let a = {at};\n")).collect::<String>();
+            question.preview = Some(format!("@@ -1,0 +1,{lines} @@\n{added}"));
+        }
+        screen.event(&agent, question);
+    }
+    screen.wait(5000);
+    screen
+}
+
+#[test]
+fn of_many_agents_that_ask_the_one_of_the_question_keeps_its_line() {
+    for (height, agents, lines) in
+        [(24, 6, 8), (24, 8, 40), (24, 12, 4), (24, 30, 40), (30, 30, 40)]
+    {
+        let mut screen = all_ask(agents, lines);
+        for _ in 1..agents {
+            screen.key(KeyCode::Tab).wait(1500);
+        }
+        let shown = picture(&mut screen, 80, height);
+        assert!(shown.contains(&format!("agent {agents} wants")), "{shown}");
+        assert!(shown.contains(&format!("{agents} map it ")), "{agents} at {height}: {shown}");
+        let missing = agents - shown.matches(" map it ").count();
+        assert!(missing == 0 || shown.contains(&format!(" +{missing} more")), "{shown}");
+    }
+}
+
 #[test]
 fn what_led_to_a_question_stays_in_view_above_it() {
     for (agents, width, height) in [(0, 120, 40), (0, 80, 24), (0, 60, 15), (2, 120, 40)] {
