@@ -186,6 +186,15 @@ impl TextBuffer {
     /// Like [`insert`](Self::insert), but a large text becomes one character. Returns false and changes
     /// nothing if all large pastes together would have more than [`MAX_PASTED`](paste::MAX_PASTED) bytes.
     pub fn paste(&mut self, text: &str) -> bool {
+        self.insert_folded(text, |_, text| text)
+    }
+
+    /// Inserts a text as a paste, with a part of it folded further unless all of it is one character.
+    fn insert_folded(
+        &mut self,
+        text: &str,
+        fold: impl FnOnce(&LargePastes, String) -> String,
+    ) -> bool {
         let text = paste::clean(text);
         let mut range = self.selection().unwrap_or(self.cursor..self.cursor);
         let edited = self.text.len() - range.len();
@@ -202,6 +211,7 @@ impl TextBuffer {
             }
         }
         let text = self.pastes.fold_into(&text, self.text.len() - range.len());
+        let text = fold(&self.pastes, text);
         self.replace(&range, &text, false);
         self.typed &= text.is_empty();
         true
@@ -237,9 +247,14 @@ impl TextBuffer {
         true
     }
 
-    /// Returns the images for which parts of a whole text stand.
+    /// Returns the images that are pieces of the text.
+    pub fn images(&self) -> Vec<PromptImage> {
+        self.pastes.images_in(&self.text)
+    }
+
+    /// Returns the images that would be pieces of a text from elsewhere.
     pub fn images_in(&self, text: &str) -> Vec<PromptImage> {
-        self.pastes.images_in(text)
+        self.pastes.images_in(&self.pastes.fold_known(text))
     }
 
     /// Keeps the numbers of the images from here on: their marks are in another text too.
@@ -247,10 +262,16 @@ impl TextBuffer {
         self.pastes.keep_numbers();
     }
 
-    /// Returns where the images of a whole text came from. Their numbers stay from here on.
+    /// Returns where the images that are pieces of the text came from. Their numbers stay from here on.
+    pub fn past_images(&mut self) -> Vec<PastImage> {
+        self.pastes.keep_numbers();
+        self.pastes.past_images_in(&self.text)
+    }
+
+    /// The same for a text from elsewhere.
     pub fn past_images_in(&mut self, text: &str) -> Vec<PastImage> {
         self.pastes.keep_numbers();
-        self.pastes.past_images_in(text)
+        self.pastes.past_images_in(&self.pastes.fold_known(text))
     }
 
     /// Returns the form to edit of a text from elsewhere, such as the history: in a large text each
@@ -369,7 +390,7 @@ impl TextBuffer {
     /// Inserts the text killed last. Returns false where [`paste`](Self::paste) does.
     pub fn yank(&mut self) -> bool {
         let killed = self.pastes.expand(&self.area.yank_text());
-        self.paste(&killed)
+        self.insert_folded(&killed, LargePastes::fold_images)
     }
 
     pub fn undo(&mut self) {

@@ -31,9 +31,13 @@ pub fn request_past(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     }
 }
 
-/// Asks for the image that the word before the cursor mentions, which the user has just ended.
+/// Asks for the image that the word before the cursor mentions, which the user has just ended. What a
+/// paste mentions stays text: it may be anybody's.
 pub fn request_ended_mention(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let buffer = &model.composer.buffer;
+    if !buffer.is_typed() {
+        return;
+    }
     let head = buffer.text()[..buffer.cursor()].trim_end();
     let mention = mentioned_paths(head).last().filter(|(mark, _)| head.ends_with(mark));
     let path = mention.and_then(|(mark, path)| ImagePath::from_mention(mark, path));

@@ -91,7 +91,7 @@ impl Composer {
     pub fn take(&mut self) -> PastPrompt {
         self.set_aside = None;
         self.leave_history();
-        let prompt = self.past_prompt(&self.buffer.full_text());
+        let prompt = self.draft_as_past();
         self.buffer.take();
         self.add_to_history(prompt.clone());
         self.reset();
@@ -101,7 +101,8 @@ impl Composer {
     /// Empties the prompt and keeps its text in the history. If a prompt from the history has replaced a
     /// draft, Up finds that draft first.
     pub fn clear(&mut self) {
-        self.remember(&self.buffer.full_text());
+        let prompt = self.draft_as_past();
+        self.add_to_history(prompt);
         self.buffer.take();
         self.reset();
     }
@@ -138,8 +139,8 @@ impl Composer {
 
     /// Adds to the history, without consecutive duplicates.
     pub fn remember(&mut self, text: &str) {
-        let prompt = self.past_prompt(text);
-        self.add_to_history(prompt);
+        let images = self.buffer.past_images_in(text);
+        self.add_to_history(PastPrompt { text: text.to_owned(), images });
     }
 
     fn add_to_history(&mut self, prompt: PastPrompt) {
@@ -153,9 +154,9 @@ impl Composer {
         self.history.push(prompt);
     }
 
-    /// Creates the entry of the history for a text of this prompt.
-    fn past_prompt(&mut self, text: &str) -> PastPrompt {
-        PastPrompt { text: text.to_owned(), images: self.buffer.past_images_in(text) }
+    /// Creates the entry of the history for the draft.
+    fn draft_as_past(&mut self) -> PastPrompt {
+        PastPrompt { text: self.buffer.full_text(), images: self.buffer.past_images() }
     }
 
     /// Goes one prompt back in the history. Returns false when there is none.
@@ -261,7 +262,7 @@ impl Composer {
         let fits = self.buffer.insert_image(number, path, image);
         if let Some(at) = entry.filter(|_| fits) {
             let left = self.unread_images_of(at);
-            let mut prompt = self.past_prompt(&self.buffer.full_text());
+            let mut prompt = self.draft_as_past();
             prompt.images.extend(left);
             self.history[at] = prompt;
         }

@@ -105,7 +105,7 @@ impl LargePastes {
     pub fn fold_into(&mut self, text: &str, edited: usize) -> String {
         let text = text.replace(is_token, "");
         if !is_large(&text, edited) {
-            return self.fold_images(text);
+            return text;
         }
         if let Some(known) = self.pastes.iter().find(|paste| paste.text == text) {
             return known.token.to_string();
@@ -162,7 +162,7 @@ impl LargePastes {
         }
     }
 
-    /// Returns the images for which parts of a whole text stand.
+    /// Returns the images whose characters are in a text.
     pub fn images_in(&self, text: &str) -> Vec<PromptImage> {
         let images = self.pastes_of_images(text);
         let marked = |(mark, image): (&str, &PastedImage)| {
@@ -171,7 +171,7 @@ impl LargePastes {
         images.map(marked).collect()
     }
 
-    /// Returns where the images of a whole text came from, for the history.
+    /// Returns where the images whose characters are in a text came from, for the history.
     pub fn past_images_in(&self, text: &str) -> Vec<PastImage> {
         let images = self.pastes_of_images(text);
         images
@@ -179,14 +179,15 @@ impl LargePastes {
             .collect()
     }
 
-    /// The marks and images that a whole text has.
+    /// The marks and images whose characters are in a text. A mark that is written out is text: it may
+    /// stand in a paste.
     fn pastes_of_images(&self, text: &str) -> impl Iterator<Item = (&str, &PastedImage)> {
-        let pastes = self.pastes.iter().filter(move |paste| text.contains(&paste.text));
+        let pastes = self.pastes.iter().filter(move |paste| text.contains(paste.token));
         pastes.filter_map(|paste| Some((&*paste.text, paste.image.as_ref()?)))
     }
 
     /// Puts the characters in place of known images.
-    fn fold_images(&self, mut text: String) -> String {
+    pub fn fold_images(&self, mut text: String) -> String {
         for paste in self.pastes.iter().filter(|paste| paste.image.is_some()) {
             text = text.replace(&paste.text, paste.token.encode_utf8(&mut [0; 4]));
         }
@@ -196,10 +197,13 @@ impl LargePastes {
     /// Puts the characters in place of known pastes in a text from elsewhere.
     pub fn fold_known(&self, text: &str) -> String {
         let mut folded = text.replace(is_token, "");
-        for LargePaste { token, text, .. } in &self.pastes {
+        // What stands in a paste is no image of the text.
+        let mut pastes: Vec<_> = self.pastes.iter().filter(|paste| paste.image.is_none()).collect();
+        pastes.sort_by_key(|paste| std::cmp::Reverse(paste.text.len()));
+        for LargePaste { token, text, .. } in pastes {
             folded = folded.replace(text, token.encode_utf8(&mut [0; 4]));
         }
-        folded
+        self.fold_images(folded)
     }
 
     /// Puts the pastes in place of their characters.

@@ -342,7 +342,7 @@ fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     let state = if busy { MessageState::Waiting } else { MessageState::Sent };
     let when = model.composer.recalled.as_ref().map_or(PromptTiming::NextStep, |taken| taken.when);
     let id = model.queue.add(to.clone(), text, when, state);
-    let images = model.composer.buffer.images_in(text);
+    let images = model.composer.buffer.images();
     if busy {
         model.queue.last = model.now;
     }

@@ -428,7 +428,7 @@ fn enter_on_a_command_shows_what_it_prints_and_how_it_ended() {
     assert!(shown.contains("$ npm run dev") && shown.contains("no output yet"), "{shown}");
     let lines: String = (1..=60).map(|line| format!("tick {line}\n")).collect();
     printed(&mut screen, &lines, 9_000);
-    assert_eq!(screen.sent(), [read(9_000)], "it goes on with what is new");
+    assert_eq!(screen.sent(), [read(9_000)], "only newer output is read");
     let shown = picture(&mut screen, 80, 24);
     assert!(shown.contains("tick 60") && !shown.contains("tick 1\n"), "{shown}");
     // It follows the output until the user scrolls up, and again from the end on.

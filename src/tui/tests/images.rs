@@ -224,6 +224,15 @@ fn what_a_paste_mentions_is_text_however_it_comes_back() {
     screen.send(Msg::Host { reply: HostRequest::Edit(Ok(text)), at });
     screen.enter();
     asks(&mut screen);
+    // With what is typed right behind it.
+    for end in ["", "\n"] {
+        paste(&mut screen, &format!("log\nsee @/home/me/secret.png{end}"));
+        screen.write(" what is it?").enter();
+        asks(&mut screen);
+    }
+    screen.key(KeyCode::Up).write(" ");
+    asks(&mut screen);
+    screen.ctrl('c');
     // After it, a typed one counts again.
     screen.write("@a.png").enter();
     assert_eq!(asked(&mut screen), [Some("a.png".to_owned())]);
@@ -346,4 +355,27 @@ fn the_words_of_an_answer_take_no_image_and_say_so() {
     screen.write("4").ctrl('v');
     assert_eq!(screen.notice(), "an answer has no images: add the image to a prompt");
     assert_eq!(asked(&mut screen), []);
+}
+
+#[test]
+fn the_mark_of_an_image_in_a_paste_sends_none() {
+    let mut screen = TestScreen::new();
+    screen.ctrl('v');
+    arrive(&mut screen, None, Ok(Some(image())));
+    assert_eq!(draft(&screen), "[Image #1]");
+    screen.key(KeyCode::Backspace);
+    let long = "[Image #1]\n".repeat(121);
+    for pasted in ["see [Image #1]", &long] {
+        paste(&mut screen, pasted);
+        screen.write(" what").enter();
+        assert_eq!(sent(&mut screen).2, Vec::<String>::new(), "{pasted}");
+    }
+    // Through the queue, a large paste is one piece as before.
+    paste(&mut screen, &long);
+    screen.write(" more").enter();
+    let (id, text, marks) = sent(&mut screen);
+    assert_eq!(marks, Vec::<String>::new());
+    screen.main(EventKind::PromptReturned { id, text });
+    screen.enter();
+    assert_eq!(sent(&mut screen).2, Vec::<String>::new());
 }
