@@ -97,7 +97,9 @@ impl Rule {
                 let Some(shell) = &effects.shell else { return false };
                 let bases = shell.bases.known().unwrap_or_default();
                 let covers = |command| {
-                    pattern.allows(command, bases)
+                    // Whether it runs at all, and how often, would be a sign of a value.
+                    !shell.script.decides_by_values
+                        && pattern.allows(command, bases)
                         && !pattern.is_misled(command, &shell.line, bases)
                         && pattern.allows_readings(shell.readings(command), bases)
                         && self.elsewhere(pattern, command, effects, places).is_none()

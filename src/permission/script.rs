@@ -104,6 +104,9 @@ pub struct Script {
     /// Whether the value of a variable, or a user's home, decides which commands run, how often, or
     /// how long: the line's effects reveal it.
     pub tells_values: bool,
+    /// Whether which commands run, or how often, depends on a value that is not in the line, or on files
+    /// that are not of the project: no rule for the single commands covers that.
+    pub decides_by_values: bool,
     /// Why a part is not examined, or is read differently than bash may read it.
     pub unread: Option<String>,
     /// An older bash might end a substitution in the line elsewhere.
@@ -130,6 +133,12 @@ impl Script {
     /// Records why the line cannot be judged; the first reason stays.
     pub fn set_unclear(&mut self, why: impl Into<String>) {
         self.unclear.get_or_insert_with(|| why.into());
+    }
+
+    /// Whether the line has an input known only at run time, and no command for which that is looked at:
+    /// bash itself reads it, and an error tells how long it is.
+    pub fn is_fed_without_command(&self) -> bool {
+        self.feeds_values && self.commands.is_empty()
     }
 
     /// Whether the line is one command and nothing else: no input, no redirection, no value for it.

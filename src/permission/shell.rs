@@ -16,6 +16,7 @@ use grammar_spans::GrammarSpans;
 
 pub(super) mod ansi_c;
 mod assignment;
+mod decision;
 mod expansion;
 mod grammar_spans;
 mod heredoc;
@@ -144,6 +145,8 @@ struct Splitter<'a> {
     substitutions: usize,
     /// Variables whose values the running time of the line may reveal.
     told: Vec<String>,
+    /// Variables whose values decide what runs, or how often.
+    decisive: Vec<String>,
     /// Where the parentheses of accepted arithmetic open. Byte offsets in the line.
     arithmetic: Vec<usize>,
     /// The number of substitutions around the visited node.
@@ -164,6 +167,7 @@ impl<'a> Splitter<'a> {
             depth: 0,
             substitutions: 0,
             told: Vec::new(),
+            decisive: Vec::new(),
             arithmetic: Vec::new(),
             within_substitutions: 0,
             documents,
@@ -193,6 +197,7 @@ impl<'a> Splitter<'a> {
         };
         // The running time reveals something about a value that is not in the line.
         self.script.tells_values |= !self.told.iter().all(is_literal);
+        self.script.decides_by_values |= !self.decisive.iter().all(is_literal);
         let seen = GrammarSpans::collect(root, self.line, &self.documents);
         if raw.has_brackets || !raw.dollars.iter().all(|at| seen.expansions.contains(at)) {
             self.script.set_unread("the command has an expansion that is not understood");
@@ -410,6 +415,7 @@ impl<'a> Splitter<'a> {
                 "comment" => self.visit(child),
                 _ => {
                     let word = self.decisive_word(child);
+                    self.note_count(&word);
                     self.script.feeds_values |= !word.literal;
                     is_known &= word.literal;
                     self.script.values.push(VariableValue {
@@ -427,39 +433,6 @@ impl<'a> Splitter<'a> {
         }
         if !is_known && !runs {
             self.script.set_unclear("the loop does no more than tell which files there are");
-        }
-    }
-
-    /// A word that decides what runs, or how often. That reveals the value of each variable in it.
-    fn decisive_word(&mut self, node: Node<'_>) -> Word {
-        let word = self.word(node);
-        let mut signs = word.raw.match_indices('$');
-        let mut has_variable = || signs.any(|(at, _)| !word.raw[at + 1..].starts_with('('));
-        self.script.tells_values |= !word.literal && (word.raw.starts_with('~') || has_variable());
-        word
-    }
-
-    fn case(&mut self, node: Node<'_>) {
-        self.note_version(self.text(node), BashVersion::PARSES);
-        self.check_gaps(node);
-        for child in named_children(node) {
-            if child.kind() != "case_item" {
-                self.decisive_word(child);
-                continue;
-            }
-            self.check_gaps(child);
-            let mut cursor = child.walk();
-            let values: Vec<_> = child
-                .children_by_field_name("value", &mut cursor)
-                .map(|value| value.id())
-                .collect();
-            for part in named_children(child) {
-                if values.contains(&part.id()) {
-                    self.decisive_word(part);
-                } else {
-                    self.visit(part);
-                }
-            }
         }
     }
 

@@ -288,6 +288,14 @@ fn check_free(
         {
             other("its effects would reveal the value of a variable".to_owned())
         }
+        AccessItem::Nothing
+            if effects
+                .shell
+                .as_ref()
+                .is_some_and(|shell| shell.script.is_fed_without_command()) =>
+        {
+            other("its input is known only at run time".to_owned())
+        }
         AccessItem::Nothing => Ok(()),
         AccessItem::Read(target) if target.is_inside(places) => Ok(()),
         AccessItem::Read(target) => other(format!(

@@ -317,6 +317,50 @@ fn a_value_that_bash_joins_or_splits_in_its_own_way_is_never_allowed() {
 }
 
 #[test]
+fn no_rule_for_a_command_lets_a_line_tell_a_value_or_which_files_there_are_elsewhere() {
+    let lines = [
+        "case $GITHUB_TOKEN in ghp_a*) make test;; esac",
+        "case \"${GITHUB_TOKEN}\" in ghp_a*) make test;; esac",
+        "case ${#GITHUB_TOKEN} in 40) make test;; esac",
+        "case a in $GITHUB_TOKEN) make test;; esac",
+        "x=$GITHUB_TOKEN; case $x in g*) make test;; esac",
+        "case ~root in /r*) make test;; esac",
+        "for x in $GITHUB_TOKEN; do make test; done",
+        "for f in /home/me/.ssh/id_ed*; do make test; done",
+        "for f in ~/.ssh/*; do make test; done",
+        "for f in $HOME/.ssh/*; do make test; done",
+        "for f in \"$HOME\"/.ssh/*; do make test; done",
+        "for f in ../*; do make test; done",
+    ];
+    for rule in ["Bash(make test)", "Bash(make:*)"] {
+        let bench = JudgeFixture::new().allow(rule);
+        bench.asks(lines);
+        bench.allows([
+            "for f in a b; do make test; done",
+            "for f in *.txt; do make test; done",
+            "for f in \"$HOME\"/a; do make test; done",
+            "v='a b'; for f in $v; do make test; done",
+            "case a in a) make test;; esac",
+        ]);
+    }
+    // The author of the very line knows what it tells.
+    let line = "for x in $GITHUB_TOKEN; do make test; done";
+    JudgeFixture::new().allow(&format!("Bash({line})")).allows([line]);
+    JudgeFixture::new().allow("Bash").allows(lines);
+}
+
+#[test]
+fn an_input_without_a_command_tells_no_value() {
+    let bench = JudgeFixture::new();
+    bench.asks([
+        "<<< $GITHUB_TOKEN",
+        "x=aaaa; <<< $x$x$GITHUB_TOKEN",
+        "[ -f a.txt ] <<EOF\n$GITHUB_TOKEN\nEOF",
+    ]);
+    bench.allows(["<<< abc", "[ -f a.txt ] <<EOF\nabc\nEOF"]);
+}
+
+#[test]
 fn options_and_folders_that_the_line_gives_otherwise_are_never_allowed() {
     let prefix = ["rm", "grep", "cp", "mv", "rsync", "chmod", "cat"];
     let prefix = prefix
