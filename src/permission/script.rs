@@ -97,7 +97,7 @@ pub struct Script {
     pub commands: Vec<SimpleCommand>,
     /// Files that redirections create or change.
     pub writes: Vec<Word>,
-    /// Files that redirections read.
+    /// Files that redirections and tests read, and folders in which a loop looks for names.
     pub reads: Vec<Word>,
     /// Whether the line passes a value known only at run time to a command, other than as an argument.
     pub feeds_values: bool,

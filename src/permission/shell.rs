@@ -197,7 +197,14 @@ impl<'a> Splitter<'a> {
         };
         // The running time reveals something about a value that is not in the line.
         self.script.tells_values |= !self.told.iter().all(is_literal);
-        self.script.decides_by_values |= !self.decisive.iter().all(is_literal);
+        let is_glob = |value: &&VariableValue| value.word.text.contains(decision::GLOB_SIGNS);
+        let names_files = self
+            .script
+            .values
+            .iter()
+            .filter(is_glob)
+            .any(|value| self.decisive.contains(&value.name));
+        self.script.decides_by_values |= names_files || !self.decisive.iter().all(is_literal);
         let seen = GrammarSpans::collect(root, self.line, &self.documents);
         if raw.has_brackets || !raw.dollars.iter().all(|at| seen.expansions.contains(at)) {
             self.script.set_unread("the command has an expansion that is not understood");

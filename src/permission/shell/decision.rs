@@ -6,6 +6,9 @@ use super::{Splitter, expansion, named_children};
 use crate::permission::script::Word;
 use crate::protocol::BashVersion;
 
+/// The characters with which bash begins to search files. It reads no others, as nobody set `extglob`.
+pub(super) const GLOB_SIGNS: [char; 3] = ['*', '?', '['];
+
 impl Splitter<'_> {
     /// A word that decides what runs, or how often. That reveals the value of each variable in it.
     pub(super) fn decisive_word(&mut self, node: Node<'_>) -> Word {
@@ -15,8 +18,8 @@ impl Splitter<'_> {
         word
     }
 
-    /// Notes what the number of words that bash makes of this one depends on: values, or files that are
-    /// not of the project.
+    /// Notes what the number of words that bash makes of this one depends on: values, or which files
+    /// there are in a folder.
     pub(super) fn note_count(&mut self, word: &Word) {
         if word.literal {
             return;
@@ -27,12 +30,27 @@ impl Splitter<'_> {
             true => raw.to_owned(),
             false => raw.split('"').step_by(2).collect(),
         };
-        let is_glob = open.contains(['*', '?', '[']);
+        let is_glob = open.contains(GLOB_SIGNS);
+        if is_glob {
+            self.note_folder(word);
+        }
         if is_glob || has_variable(&open) {
             self.decisive.extend(expansion::variables(raw));
         }
-        let is_elsewhere = raw.starts_with(['/', '~']) || raw.contains("..");
-        self.script.decides_by_values |= is_glob && is_elsewhere;
+    }
+
+    /// Notes that the line tells which files there are in the folder that the glob searches.
+    fn note_folder(&mut self, word: &Word) {
+        let (folder, name) = word.text.rsplit_once('/').unwrap_or((".", &word.text));
+        // A folder that a glob finds may be a link that leads elsewhere.
+        let is_fixed = !folder.is_empty() && !folder.contains(GLOB_SIGNS);
+        let is_plain = !word.raw.contains(['$', '`', '~', '\\']) && !name.is_empty();
+        if !is_fixed || !is_plain || folder.contains("..") {
+            self.script.decides_by_values = true;
+            return;
+        }
+        let (text, raw) = (folder.to_owned(), folder.to_owned());
+        self.script.reads.push(Word { text, raw, literal: true });
     }
 
     /// A word that `case` compares: its value decides which commands run.

@@ -37,7 +37,7 @@ fn every_command_of_a_line_is_found() {
         ("\\rm x", "rm x"),
         ("a ~/x *.rs {b,c} $'d'", "a <~/x> <*.rs> <{b,c}> <$'d'>"),
         ("a ${x} ${#x} $((1+2))", "a <${x}> <${#x}> <$((1+2))>"),
-        ("x=1; for f in *.rs; do a $f; done", "a <$f>"),
+        ("x=1; for f in *.rs; do a $f; done", "a <$f> <."),
         ("find . -name '*.rs'", "find . -name *.rs"),
         ("a \\\n  b", "a b"),
         ("a # && b\nc", "a | c"),

@@ -331,6 +331,12 @@ fn no_rule_for_a_command_lets_a_line_tell_a_value_or_which_files_there_are_elsew
         "for f in $HOME/.ssh/*; do make test; done",
         "for f in \"$HOME\"/.ssh/*; do make test; done",
         "for f in ../*; do make test; done",
+        "for f in /*; do make test; done",
+        "x=/home/me/.ssh; for f in $x/*; do make test; done",
+        "x='/home/me/.ssh/*'; for f in $x; do make test; done",
+        "for f in escape/*; do make test; done",
+        "for f in e*/id_ed*; do make test; done",
+        "for f in e*/; do make test; done",
     ];
     for rule in ["Bash(make test)", "Bash(make:*)"] {
         let bench = JudgeFixture::new().allow(rule);
@@ -338,6 +344,7 @@ fn no_rule_for_a_command_lets_a_line_tell_a_value_or_which_files_there_are_elsew
         bench.allows([
             "for f in a b; do make test; done",
             "for f in *.txt; do make test; done",
+            "for f in \"src\"/*.rs; do make test; done",
             "for f in \"$HOME\"/a; do make test; done",
             "v='a b'; for f in $v; do make test; done",
             "case a in a) make test;; esac",
