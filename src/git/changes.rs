@@ -39,6 +39,39 @@ pub enum ChangesError {
     Git(#[from] GitError),
 }
 
+/// A checkout of the user's, whose settings start no program.
+pub(super) struct Checkout {
+    /// Git for what is outside of the working tree.
+    pub repository: Git,
+    pub worktree: WorktreeGit,
+}
+
+/// Finds the checkout around `cwd`, in which git starts no program of the project and, with a
+/// `sandbox`, only reads. Blocks: for threads that may, within a runtime.
+///
+/// # Errors
+/// If there is no repository, if its settings may start a program, or if git fails.
+pub(super) fn open_checkout(
+    cwd: &Path,
+    sandbox: Option<&Sandbox>,
+    context: &GitContext,
+) -> Result<Checkout, ChangesError> {
+    let home = context.env.non_empty("HOME").map(Path::new);
+    let top = has_own_repository(cwd).then(|| repository_root(cwd, home)).flatten();
+    let top = top.ok_or_else(|| ChangesError::NoRepository(cwd.to_owned()))?;
+    check_checkout(top).map_err(ChangesError::Programs)?;
+    let repository = Git::new(top, context);
+    let common = repository.line(["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+    let bounds = ReadOnly {
+        folders: [top.to_owned(), PathBuf::from(common)].into(),
+        uses_git: true,
+        ..ReadOnly::default()
+    };
+    let confinement = sandbox.map(|sandbox| sandbox.read_only(bounds));
+    let worktree = WorktreeGit::new(top, confinement, context)?;
+    Ok(Checkout { repository, worktree })
+}
+
 /// Returns the changes in the checkout around `cwd` since its last commit. Git starts no program of
 /// the project and, with a `sandbox`, only reads. Blocks: for threads that may, within a runtime.
 ///
@@ -49,26 +82,14 @@ pub fn changes(
     sandbox: Option<&Sandbox>,
     context: &GitContext,
 ) -> Result<WorkingTreeChanges, ChangesError> {
-    let home = context.env.non_empty("HOME").map(Path::new);
-    let top = has_own_repository(cwd).then(|| repository_root(cwd, home)).flatten();
-    let top = top.ok_or_else(|| ChangesError::NoRepository(cwd.to_owned()))?;
-    check_checkout(top).map_err(ChangesError::Programs)?;
-    let outside = Git::new(top, context);
-    let common = outside.line(["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
-    let bounds = ReadOnly {
-        folders: [top.to_owned(), PathBuf::from(common)].into(),
-        uses_git: true,
-        ..ReadOnly::default()
-    };
-    let confinement = sandbox.map(|sandbox| sandbox.read_only(bounds));
-    let git = WorktreeGit::new(top, confinement, context)?;
-    let base = match outside.line(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]) {
+    let Checkout { repository, worktree } = open_checkout(cwd, sandbox, context)?;
+    let base = match repository.line(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]) {
         Ok(commit) => commit,
         // Before the first commit, everything is new.
-        Err(GitError::Failed(_)) => outside.line(["hash-object", "-t", "tree", "--stdin"])?,
+        Err(GitError::Failed(_)) => repository.line(["hash-object", "-t", "tree", "--stdin"])?,
         Err(error) => return Err(error.into()),
     };
-    Ok(changes_since(&git, &base)?)
+    Ok(changes_since(&worktree, &base)?)
 }
 
 /// Returns the changes in a working tree since the commit or tree `base`.

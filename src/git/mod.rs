@@ -2,6 +2,8 @@
 
 mod changes;
 mod run;
+mod snapshot;
 
 pub use self::changes::{ChangesError, changes, changes_since};
 pub use self::run::{Git, GitContext, GitError, WorktreeGit};
+pub use self::snapshot::{RepositorySnapshot, snapshot};

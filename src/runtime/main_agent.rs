@@ -1,6 +1,11 @@
 //! Builds the main agent of a session, and the tools that start its sub-agents.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::parts::RuntimeParts;
 use super::project_context::{LoadedCommands, ProjectContext};
@@ -8,10 +13,15 @@ use super::session::RuntimeSession;
 use super::subagent_tools::SubagentTools;
 use crate::agent::system_prompt::EnvironmentInfo;
 use crate::agent::{Agent, AgentSetup, ConcurrencyLimit, Inbox};
+use crate::exec::child_env;
+use crate::git::{self, GitContext};
 use crate::protocol::{EventSink, Span};
 use crate::provider::ModelSlot;
 use crate::subagent::{Factory, ParentContext, Workspace};
 use crate::tool::ToolRegistry;
+
+/// How long a first prompt waits for git's description of the repository.
+const MAX_GIT_WAIT: Duration = Duration::from_millis(500);
 
 /// A main agent, and the state that is kept with it between runs.
 pub(super) struct MainAgent {
@@ -33,7 +43,8 @@ pub(super) fn main_agent(
 ) -> MainAgent {
     let agents = &parts.agents;
     let environment = EnvironmentInfo::gather(&parts.cwd, &parts.date, &parts.platform);
-    let project = ProjectContext::read(parts, environment.clone(), commands, events);
+    let repository = repository(parts);
+    let project = ProjectContext::read(parts, environment.clone(), repository, commands, events);
     let shared = project.for_agents();
     let max_ops = agents.settings.config.max_concurrent_ops;
     let max_ops = usize::try_from(max_ops).unwrap_or(usize::MAX);
@@ -88,4 +99,24 @@ pub(super) fn main_agent(
         reasoning_model: session.model,
     });
     MainAgent { agent, subagent_tools, project }
+}
+
+/// Describes the repository around the working directory to main; `None` if there is none, if git is not
+/// asked in it, or if git takes too long. May block.
+fn repository(parts: &RuntimeParts) -> Option<String> {
+    let agents = &parts.agents;
+    let stop = CancellationToken::new();
+    let _timer = {
+        let stop = stop.clone();
+        let timer = async move {
+            tokio::time::sleep(MAX_GIT_WAIT).await;
+            stop.cancel();
+        };
+        AbortOnDropHandle::new(Handle::current().spawn(timer))
+    };
+    let env = child_env(&agents.env, 0, &agents.builtin.secret_env);
+    let context = GitContext { env: agents.project.without_programs(&env), stop };
+    let snapshot = git::snapshot(&parts.cwd, agents.sandbox.as_ref(), &context).ok()?;
+    let hidden = agents.builtin.hidden.for_reading(&parts.cwd);
+    Some(snapshot.describe(|file| hidden.contain(file)))
 }

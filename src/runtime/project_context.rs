@@ -32,8 +32,17 @@ pub(super) struct ProjectContext {
     known: Memory,
     /// How often messages had been taken out of the conversation when the last note was sent.
     removals_at_note: Option<u32>,
-    /// `known` and `removals_at_note` as they were before the last note.
-    before_note: Option<(Memory, Option<u32>)>,
+    /// What git says about the repository, until a note has it.
+    repository: Option<String>,
+    /// The state before the last note.
+    before_note: Option<NoteState>,
+}
+
+/// What the notes of a conversation depend on.
+struct NoteState {
+    known: Memory,
+    removals_at_note: Option<u32>,
+    repository: Option<String>,
 }
 
 impl ProjectContext {
@@ -42,6 +51,7 @@ impl ProjectContext {
     pub fn read(
         parts: &Arc<RuntimeParts>,
         environment: EnvironmentInfo,
+        repository: Option<String>,
         commands: Option<LoadedCommands>,
         events: &EventSink,
     ) -> Self {
@@ -57,6 +67,7 @@ impl ProjectContext {
             memory,
             known,
             removals_at_note: None,
+            repository,
             before_note: None,
         }
     }
@@ -115,25 +126,39 @@ impl ProjectContext {
         self.memory = memory;
     }
 
-    /// Takes the changes for main's next prompt; `None` if the system prompt already contains them.
+    /// Takes the news for main's next prompt: the state of the repository with the first one, and the
+    /// changes that the system prompt does not contain.
     pub(super) fn take_news(&mut self, main: &mut Agent) -> Option<String> {
+        let before = NoteState {
+            known: self.known.clone(),
+            removals_at_note: self.removals_at_note,
+            repository: self.repository.take(),
+        };
+        let changes = self.take_changes(main);
+        let news: Vec<String> = before.repository.clone().into_iter().chain(changes).collect();
+        self.before_note = Some(before);
+        (!news.is_empty()).then(|| news.join("\n\n"))
+    }
+
+    fn take_changes(&mut self, main: &mut Agent) -> Option<String> {
         if self.removals_at_note.is_some_and(|before| before != main.removals()) {
             main.set_system(self.system());
             self.known = self.memory.clone();
             self.removals_at_note = None;
             return None;
         }
-        let news = self.memory.update_since(&self.known)?;
-        let known = std::mem::replace(&mut self.known, self.memory.clone());
-        let removals = self.removals_at_note.replace(main.removals());
-        self.before_note = Some((known, removals));
-        Some(news)
+        let changes = self.memory.update_since(&self.known)?;
+        self.known = self.memory.clone();
+        self.removals_at_note = Some(main.removals());
+        Some(changes)
     }
 
-    /// Makes the changes that were taken last news again: their prompt was rejected.
+    /// Makes the news that were taken last news again: their prompt was rejected.
     pub(super) fn put_back_news(&mut self) {
         if let Some(before) = self.before_note.take() {
-            (self.known, self.removals_at_note) = before;
+            let NoteState { known, removals_at_note, repository } = before;
+            (self.known, self.removals_at_note) = (known, removals_at_note);
+            self.repository = repository;
         }
     }
 

@@ -32,6 +32,7 @@ mod driven;
 mod foreign_git;
 #[cfg(feature = "sub-agents")]
 mod git_folder;
+mod git_snapshot;
 #[cfg(feature = "sub-agents")]
 mod headless;
 #[cfg(feature = "sub-agents")]
