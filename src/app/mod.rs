@@ -55,9 +55,10 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
             let bounds = ProcessBounds { write, read };
             return Ok(command::internal::become_restricted(*launcher, &bounds, program));
         }
-        Some(CliCommand::Auth { action: AuthAction::Status { json } }) => {
+        Some(CliCommand::Auth { action }) => {
             let setup = setup()?;
-            command::auth::status(&setup.loaded.config, &setup.env, *json)
+            let AuthAction::Status { json } = action.unwrap_or_default();
+            command::auth::status(&setup.loaded.config, &setup.env, json)
         }
         Some(CliCommand::Completions { shell }) => command::completions::completions(*shell),
         Some(CliCommand::Agents { action }) => {

@@ -59,7 +59,7 @@ pub enum CliCommand {
     /// Show whether the chosen provider has a key, and where it comes from; exit code 1 if there is none.
     Auth {
         #[command(subcommand)]
-        action: AuthAction,
+        action: Option<AuthAction>,
     },
     /// Check keys, endpoints, terminal and files, and say how to fix problems; exit code 1 if there are any.
     Doctor,
@@ -94,6 +94,12 @@ pub enum AuthAction {
         #[arg(long)]
         json: bool,
     },
+}
+
+impl Default for AuthAction {
+    fn default() -> Self {
+        Self::Status { json: false }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]

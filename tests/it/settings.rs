@@ -164,6 +164,9 @@ async fn the_state_of_the_key_can_be_asked_for_as_json() {
         (&known["loggedIn"], &known["apiKeySource"]),
         (&json!(true), &json!("ANTHROPIC_API_KEY"))
     );
+    let run = scene.world.run(["auth"]).finish().await;
+    run.assert_code(0);
+    assert!(run.stdout.ends_with(": key from ANTHROPIC_API_KEY\n"), "{run}");
     scene.world.unset("ANTHROPIC_API_KEY").unset("OPENAI_API_KEY");
     let none = status(&scene, 1).await;
     assert_eq!((&none["loggedIn"], &none["authMethod"]), (&json!(false), &json!("none")));
