@@ -52,10 +52,12 @@ pub fn start_text(env: &EnvOverlay) -> String {
     format!("exec {PIPE}>&5 5>&- 4<&-\n{own}\ntrap {} EXIT", quoted(&leave))
 }
 
-/// Hands the variables that a line sets for itself to no program, also where the environment or the start
-/// file exports them.
+/// Hands the variables that a line sets for itself to no program, and their values from elsewhere to no
+/// line, also where the environment or the start file exports them.
 fn keep_line_variables() -> String {
-    format!("set +a\nexport -n {{a..z}} {}", LINE_VARIABLES.join(" "))
+    let names = LINE_VARIABLES.join(" ");
+    // One that the start file makes read-only keeps its value.
+    format!("set +a\nexport -n {{a..z}} {names}\nunset -v {{a..z}} {names} 2>/dev/null")
 }
 
 /// Sets our git settings once more: a start file that sets some of its own replaces all of them.

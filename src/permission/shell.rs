@@ -193,7 +193,10 @@ impl<'a> Splitter<'a> {
         let is_literal = |name: &String| {
             let mut values =
                 self.script.values.iter().filter(|value| value.name == *name).peekable();
-            values.peek().is_some_and(|first| !first.appends) && values.all(|it| it.word.literal)
+            // Another one may have a value from outside, before the line or a part of it sets it.
+            assignment::is_private(name)
+                && values.peek().is_some_and(|first| !first.appends)
+                && values.all(|it| it.word.literal)
         };
         // The running time reveals something about a value that is not in the line.
         self.script.tells_values |= !self.told.iter().all(is_literal);

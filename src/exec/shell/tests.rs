@@ -178,6 +178,8 @@ async fn no_program_gets_a_variable_that_a_line_sets_for_itself() {
         let line = "dir=in; x=in; word=in; item=in; for name in in; do env; done";
         let seen = place.run(&format!("{line} | grep -E '^(dir|x|word|item|name|other)='")).await;
         assert_eq!(seen.report(), "other=out");
+        let own = place.run("echo ${dir-none} ${x-none} ${word-none} ${other-none}").await;
+        assert_eq!(own.report(), "none none none out");
     }
 }
 

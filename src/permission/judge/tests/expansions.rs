@@ -325,6 +325,8 @@ fn no_rule_for_a_command_lets_a_line_tell_a_value_or_which_files_there_are_elsew
         "case a in $GITHUB_TOKEN) make test;; esac",
         "x=$GITHUB_TOKEN; case $x in g*) make test;; esac",
         "case ~root in /r*) make test;; esac",
+        "case $RUST_LOG in a*) make test;; esac; RUST_LOG=x",
+        "CI=1 make test; case $CI in a*) make test;; esac",
         "for x in $GITHUB_TOKEN; do make test; done",
         "for f in /home/me/.ssh/id_ed*; do make test; done",
         "for f in ~/.ssh/*; do make test; done",
