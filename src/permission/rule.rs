@@ -274,12 +274,13 @@ impl Rule {
         effects: &CallAccess,
         places: &Places,
     ) -> Option<String> {
+        let shell = effects.shell.as_ref()?;
         let named = RuleMatch {
             words: pattern.file_words(),
             is_whole: matches!(pattern, CommandPattern::Exact(_)),
+            has_folder: pattern.is_line(&shell.line) && starts_in_project(shell, effects, places),
             is_general: self.is_general(),
         };
-        let shell = effects.shell.as_ref()?;
         let own = elsewhere_reason(command, named, shell, effects, places);
         if own.is_some() || !pattern.has_open_files(command) {
             return own;

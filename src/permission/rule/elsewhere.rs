@@ -5,8 +5,7 @@
 //! must not run something else by those names.
 
 use crate::permission::program::base_name;
-use std::fs::DirEntry;
-use std::io;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use crate::disk::{
@@ -59,6 +58,8 @@ pub struct RuleMatch {
     pub words: usize,
     /// The rule has all words of the command, so its author knew the files that they name.
     pub is_whole: bool,
+    /// It has the whole line, with all that says in which folder of the project the command runs.
+    pub has_folder: bool,
     /// It is for all projects, and was not written with this one in mind.
     pub is_general: bool,
 }
@@ -78,21 +79,24 @@ pub fn elsewhere_reason(
     }
     let bases = known.unwrap_or_default();
     let is_at_top = !bases.is_empty() && bases.iter().all(|base| is_top(base, &tops));
-    let is_other = |word: &Word| match runs_files(command) {
-        true => is_other_entry(word, bases, &tops),
-        false => is_other_file(word, bases, &tops),
-    };
     let is_other = |word: &Word| {
-        is_other(word)
-            || word.literal
-                && joined_names(&word.text).any(|name| is_other_name(name, bases, &tops))
+        let names = names_in(word);
+        match runs_files(command) {
+            true => may_be_other_entry(&names, bases, &tops),
+            false => names.iter().any(|name| is_other_file(name, bases, &tops)),
+        }
     };
     if let Some(base) = bases.iter().find(|base| !is_plain(base)) {
         return Some(format!("programs may take the name of {} for text", places.show(base)));
     }
-    let mut words = command.words.iter().take(named.words).filter(|_| !is_at_top);
-    if let Some(word) = words.find(|word| is_other(word)) {
+    let words = || command.words.iter().take(named.words).filter(|_| !is_at_top);
+    if let Some(word) = words().find(|word| is_other(word)) {
         return Some(format!("{} is not the project's own there", word.raw));
+    }
+    if !named.has_folder
+        && let Some(word) = words().find(|word| !is_plain_word(&word.text))
+    {
+        return Some(format!("{} is not a plain name, so it may name any file there", word.raw));
     }
     if runs_files(command) && !named.is_whole {
         let mut words = command.words.iter().take(named.words).skip(1);
@@ -250,34 +254,48 @@ fn is_top(folder: &Path, tops: &[PathBuf]) -> bool {
     resolve(folder).is_some_and(|folder| tops.contains(&folder))
 }
 
-/// Whether the word may name a file in one of `bases` other than the one it names in a folder of
-/// `tops`. Without `bases`, that may be any folder.
-fn is_other_file(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
-    let name = Path::new(&word.text);
-    if name.is_absolute() || word.text.starts_with('-') || !word.literal {
-        return false;
+/// Characters that may separate a name from the rest of a plain word.
+const MARKS: [char; 9] = ['=', '@', ':', ',', '+', '%', '~', '^', '#'];
+
+/// A word with more marks may hold any name.
+const MAX_MARKS: usize = 16;
+
+/// The relative names that a word may stand for: the word itself, and what is joined with an option or
+/// marks in it, as in `-fa`, `-qfa`, `--file=a`, `@a` and `a::b`.
+fn names_in(word: &Word) -> Vec<&str> {
+    let text = word.text.as_str();
+    if !word.literal || !is_plain_word(text) {
+        return Vec::new();
     }
-    is_other_name(&word.text, bases, tops)
+    let marks = || text.match_indices(MARKS).map(|(at, _)| at);
+    // Which letter of several takes a value, only the program knows.
+    let letters = text.char_indices().skip(2).map(|(at, _)| at);
+    let is_option = text.starts_with('-');
+    let letters = letters.filter(|_| is_option && !text.starts_with("--"));
+    let starts = (!is_option).then_some(0).into_iter().chain(letters);
+    let starts = starts.chain(marks().map(|at| at + 1));
+    let ends = || marks().chain([text.len()]);
+    let names = starts.flat_map(|start| ends().filter_map(move |end| text.get(start..end)));
+    names.filter(|name| is_name(name)).collect()
 }
 
-/// The names that are joined with an option or a mark in the word, as in `-fa`, `--file=a` and `@a`.
-fn joined_names(text: &str) -> impl Iterator<Item = &str> {
-    let letter = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-    let behind_letter = letter.and_then(|rest| rest.get(1..));
-    let behind_marks = text.match_indices(['=', '@', ':', ',']).map(|(at, _)| &text[at + 1..]);
-    let names = behind_letter.into_iter().chain(behind_marks);
-    names.filter(|name| !name.is_empty() && !name.contains("://"))
+/// Whether the word is a name, or several with marks between them: not a program, a pattern or a line of
+/// a shell, which can name any file.
+fn is_plain_word(text: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./".contains(c) || MARKS.contains(&c);
+    text.chars().all(is_plain) && text.matches(MARKS).count() <= MAX_MARKS
 }
 
-/// The same for a relative name.
-fn is_other_name(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
-    let (text, name) = (name, Path::new(name));
-    if name.is_absolute() {
-        return false;
-    }
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains("://") && !Path::new(text).is_absolute()
+}
+
+/// Whether the relative name may stand for a file in one of `bases` other than the one that it names in a
+/// folder of `tops`. Without `bases`, that may be any folder.
+fn is_other_file(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     if bases.is_empty() {
         let is_own = |top: &PathBuf| top.join(name).is_file();
-        return text.contains('/') || tops.iter().any(is_own);
+        return name.contains('/') || tops.iter().any(is_own);
     }
     let own: Vec<PathBuf> = tops.iter().filter_map(|top| resolve(&top.join(name))).collect();
     let is_other = |base: &PathBuf| {
@@ -342,30 +360,57 @@ fn may_run_git(command: &SimpleCommand) -> bool {
         || command.words.first().is_some_and(|word| !word.literal)
 }
 
-/// Whether the word may lead an interpreter to anything that is not the project's own.
-fn is_other_entry(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
-    let name = Path::new(&word.text);
-    if name.is_absolute() || word.text.starts_with('-') || !word.literal {
-        return false;
+/// Whether one of the relative names may lead an interpreter to anything that is not the project's own.
+fn may_be_other_entry(names: &[&str], bases: &[PathBuf], tops: &[PathBuf]) -> bool {
+    if names.is_empty() || bases.is_empty() {
+        return !names.is_empty();
     }
-    let is_other = |base: &PathBuf| {
-        let entry = resolve(&base.join(name));
-        let is_own = tops.iter().any(|top| entry.is_some() && resolve(&top.join(name)) == entry);
-        (word.text.contains('/') || may_have(base, &word.text)) && !is_own
-    };
-    bases.is_empty() || bases.iter().any(is_other)
+    bases.iter().any(|base| {
+        let stems = Stems::of_folder(base);
+        names.iter().any(|name| {
+            let entry = resolve(&base.join(name));
+            let is_own =
+                tops.iter().any(|top| entry.is_some() && resolve(&top.join(name)) == entry);
+            !is_own && (name.contains('/') || stems.may_have(base, name))
+        })
+    })
 }
 
-/// Whether the folder may contain an entry that an interpreter resolves this name to: `build.js`
-/// for `build`, `tool.py` for the module `tool.cli`.
-fn may_have(folder: &Path, name: &str) -> bool {
-    let stem = |name: &str| name.split('.').find(|part| !part.is_empty()).map(str::to_owned);
-    let own = stem(name);
-    let Ok(entries) = folder.read_dir() else { return folder.join(name).exists() };
-    let is_meant = |entry: io::Result<DirEntry>| {
-        entry.map_or(true, |entry| stem(&entry.file_name().to_string_lossy()) == own)
-    };
-    entries.enumerate().any(|(at, entry)| at >= MAX_ENTRIES || is_meant(entry))
+/// The beginnings of the names in a folder: an interpreter resolves `build` to `build.js`, and the module
+/// `tool.cli` to `tool.py`.
+struct Stems {
+    known: HashSet<String>,
+    /// The folder has more of them, or some cannot be read.
+    is_partial: bool,
+}
+
+impl Stems {
+    fn of_folder(folder: &Path) -> Self {
+        let (mut known, mut is_partial) = (HashSet::new(), false);
+        for (at, entry) in folder.read_dir().into_iter().flatten().enumerate() {
+            match entry {
+                Ok(entry) if at < MAX_ENTRIES => {
+                    known.extend(stem(&entry.file_name().to_string_lossy()).map(str::to_owned));
+                }
+                _ => {
+                    is_partial = true;
+                    break;
+                }
+            }
+        }
+        Self { known, is_partial }
+    }
+
+    /// Whether the folder may contain an entry that is meant by the name. `.` and `..` have no stem: they
+    /// are what is there.
+    fn may_have(&self, folder: &Path, name: &str) -> bool {
+        let is_known = stem(name).is_some_and(|stem| self.known.contains(stem));
+        self.is_partial || is_known || folder.join(name).exists()
+    }
+}
+
+fn stem(name: &str) -> Option<&str> {
+    name.split('.').find(|part| !part.is_empty())
 }
 
 #[cfg(test)]

@@ -237,6 +237,79 @@ fn a_name_that_is_joined_with_an_option_or_a_mark_is_the_projects_own() {
 }
 
 #[test]
+fn a_name_that_an_interpreter_resolves_is_the_projects_own_also_with_an_option_and_as_a_dot() {
+    let lines = [
+        "node .",
+        "python3 ..",
+        "python3 -mtests.run",
+        "python3 -Bmtool",
+        "python3 -Im tool",
+        "node --require=./a -e 1",
+        "make -kfbuild.mk",
+        "pytest tests/run.py::test_a",
+        "own run.py:app",
+    ];
+    let rules = lines.map(|line| format!("Bash({line})"));
+    let bench = rules.iter().fold(bench(), |bench, rule| bench.allow(rule));
+    let project = bench.root.join("project");
+    for folder in ["", "unpacked"] {
+        fs::create_dir_all(project.join(folder).join("tests")).unwrap();
+        for file in ["index.js", "a.js", "tool.py", "tests/run.py", "run.py"] {
+            fs::write(project.join(folder).join(file), "").unwrap();
+        }
+    }
+    for line in lines {
+        assert_eq!(bench.bash(line), Allow, "{line}");
+        assert_eq!(bench.bash_in("unpacked", line).decision, Ask, "{line}");
+        assert_eq!(bench.bash(&format!("cd unpacked && {line}")), Ask, "{line}");
+    }
+    let bench = bench.allow("Bash(python3 -u -m unittest)").allow("Bash(make V=1 CC=gcc-13)");
+    let bench = bench.allow("Bash(npm run test:unit)").allow("Bash(cargo test -- --nocapture)");
+    for line in [
+        "python3 -u -m unittest",
+        "make V=1 CC=gcc-13",
+        "npm run test:unit",
+        "cargo test -- --nocapture",
+    ] {
+        let judgement = bench.bash_in("unpacked", line);
+        assert_eq!(judgement.decision, Allow, "{line}: {}", judgement.why);
+    }
+}
+
+#[test]
+fn a_word_that_is_no_plain_name_holds_in_the_projects_own_folder_alone() {
+    let lines = [
+        "sh -c 'sh run.sh'",
+        "bash -c \"source run.sh\"",
+        "eval \"sh run.sh\"",
+        "env -S \"sh run.sh\"",
+        "trap 'sh run.sh' EXIT",
+        "awk 'BEGIN{system(\"sh run.sh\")}'",
+        "find . -exec sh -c 'sh run.sh' \\;",
+        "pytest -k \"a and b\"",
+        "own \"a?\"",
+    ];
+    let rules = lines.map(|line| format!("Bash({line})"));
+    let bench = rules.iter().fold(bench(), |bench, rule| bench.allow(rule));
+    let long = format!("own {}", "a=".repeat(20));
+    let bench = bench.allow(&format!("Bash({long})")).allow("Bash(own 'a b':*)");
+    for line in lines.into_iter().chain([long.as_str(), "own 'a b' c"]) {
+        assert_eq!(bench.bash(line), Allow, "{line}");
+        for judgement in
+            [bench.bash_in("unpacked", line), bench.bash_judgement(&format!("cd src; {line}"))]
+        {
+            assert_eq!(judgement.decision, Ask, "{line}: {}", judgement.why);
+            let says = "is not a plain name, so it may name any file there";
+            assert!(judgement.why.contains(says), "{}", judgement.why);
+        }
+    }
+    // The rule names the folder as well.
+    let bench = bench.allow("Bash(cd src && pytest -k 'a or b')");
+    bench.allows(["cd src && pytest -k 'a or b'"]);
+    assert_eq!(bench.bash_in("unpacked", "cd src && pytest -k 'a or b'").decision, Ask);
+}
+
+#[test]
 fn a_rule_for_a_whole_line_follows_no_link_that_came_later() {
     let lines = ["make > build.log", "make | tee build.log", "tee build.log"];
     let rules = lines.map(|line| format!("Bash({line})"));
