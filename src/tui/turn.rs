@@ -129,7 +129,8 @@ fn ending(outcome: &RunOutcome, took: Duration) -> Vec<String> {
     let words = match end {
         RunEnd::Completed => return vec![format!("done in {time}")],
         RunEnd::Cancelled { .. } => return vec![format!("stopped after {time}")],
-        RunEnd::Interrupted => return vec![format!("interrupted after {time}")],
+        // When the program ended is not known.
+        RunEnd::Interrupted => return vec!["interrupted".to_owned()],
         RunEnd::MaxTurns { limit } => format!("turn limit {limit} reached"),
         RunEnd::Budget { what } => format!("budget {what} spent"),
         RunEnd::MaxTokens { .. } => end.describe(),

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use super::git_dir::{GitDir, is_empty, is_missing, parse_path, read_short};
 use super::user::{GitConfigPaths, GitSettings, expand};
 use super::{
-    MAX_FOLDERS, MAX_REPOSITORIES, NO_REPOSITORY, checkout_around, drivers, inspect_checkout,
-    own_checkout, read_settings,
+    MAX_FOLDERS, MAX_REPOSITORIES, NO_REPOSITORY, checkout_around, drivers, has_dot_git,
+    inspect_checkout, own_checkout, read_settings,
 };
 use crate::disk::resolve::{normalize, real, resolve};
 use crate::protocol::printable_line;
@@ -134,9 +134,9 @@ pub fn check_without_repository(
     check_others(checkouts_below(dir)?.iter().skip(1), home, &users)
 }
 
-/// Checks that git starts no program when it works in a repository within the checkout around
-/// `dir`, as it does once that is a submodule, including those that git does not know yet. Skips
-/// those in `trusted` folders.
+/// Checks that git starts no program when it works in the checkout around `dir` or in a repository
+/// within, as it does once that is a submodule, including those that git does not know yet. Skips the
+/// `trusted` ones.
 ///
 /// # Errors
 ///
@@ -153,7 +153,7 @@ pub fn check_within(
         Err(why) if why == TOO_LARGE => return Ok(()),
         within => within?,
     };
-    let others = within.iter().skip(1).filter(|other| !trusted.contains(other));
+    let others = within.iter().filter(|other| has_dot_git(other) && !trusted.contains(other));
     check_others(others, home, &users)
 }
 

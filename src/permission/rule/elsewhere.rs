@@ -187,7 +187,8 @@ fn other_git(
         ));
     }
     if !named.is_general {
-        let within = |base: &PathBuf| check_within(base, home, &places.git, tops).err();
+        let trusted = [tops, &own].concat();
+        let within = |base: &PathBuf| check_within(base, home, &places.git, &trusted).err();
         let why = bases.iter().find_map(within)?;
         return Some(format!("{why} (--add-dir trusts it)"));
     }
