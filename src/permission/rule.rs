@@ -125,6 +125,12 @@ impl Rule {
                     && is_meant_here()
                     || matches!(item, AccessItem::Command(command) if covers(command))
             }
+            // Whether it is written at all would be a sign of a value.
+            (RuleScope::Path { .. }, _)
+                if effects.shell.as_ref().is_some_and(|shell| shell.script.decides_by_values) =>
+            {
+                false
+            }
             // It is for the tools that read. A line with such a file would lose its bounds.
             (RuleScope::Path { .. }, _)
                 if self.origin == RuleOrigin::Skills && effects.shell.is_some() =>
@@ -276,8 +282,7 @@ impl Rule {
     ) -> Option<String> {
         let shell = effects.shell.as_ref()?;
         let named = RuleMatch {
-            words: pattern.file_words(),
-            is_whole: matches!(pattern, CommandPattern::Exact(_)),
+            pattern,
             has_folder: pattern.is_line(&shell.line) && starts_in_project(shell, effects, places),
             is_general: self.is_general(),
         };

@@ -1,6 +1,6 @@
 //! The commands that a rule for a shell tool covers.
 
-use crate::permission::program::base_name;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::compare::compare;
@@ -9,8 +9,12 @@ use super::word::wild;
 use crate::permission::danger::{self, Danger};
 use crate::permission::interpreter::{may_start_shell, may_start_unknown, place_behind_wrapper};
 use crate::permission::mentions::readings::Readings;
+use crate::permission::program::base_name;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
+
+/// The most bytes of a word that a pattern with a `*` fits.
+const MAX_STARRED: usize = 1024;
 
 /// The shell commands that a rule covers. Each simple command of a line is matched on its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +23,8 @@ pub enum CommandPattern {
     Exact(String),
     /// Commands that begin with these words.
     Prefix(String),
-    /// `*` stands for any text.
+    /// A word `*` stands for any words, and another `*` for any text: in a rule that allows, for a part of
+    /// one word.
     Wild(String),
 }
 
@@ -55,18 +60,13 @@ impl CommandPattern {
         }
     }
 
-    /// How many words of a command say where files are: those that the pattern names, and one whose
-    /// folder it names, as in `python3 scripts/*`.
+    /// How many words of a command say where files are: those that the pattern has, also with a `*`, as
+    /// in `python3 scripts/*`.
     pub fn file_words(&self) -> usize {
-        let words = self.words();
-        words.saturating_add(usize::from(self.folder_word().is_some()))
-    }
-
-    /// The word of the pattern that names a folder before its `*`, if that is the first `*`.
-    fn folder_word(&self) -> Option<&str> {
-        let Self::Wild(text) = self else { return None };
-        let word = text.split(' ').nth(self.words())?;
-        word.split('*').next().filter(|folder| folder.contains('/')).map(|_| word)
+        match self {
+            Self::Exact(_) | Self::Prefix(_) => self.words(),
+            Self::Wild(text) => certain_words(text).count(),
+        }
     }
 
     /// Whether the words that say where files are hold a glob, which the pattern has too.
@@ -179,12 +179,11 @@ impl CommandPattern {
             }
             Self::Wild(text) => {
                 let count = self.words();
-                // A word below a folder must not leave it again.
-                let stays = |word: &Word| !word.text.split('/').any(|part| part == "..");
-                let stays = self.folder_word().is_none() || words.get(count).is_some_and(stays);
                 let is_own = raw(words) == *text;
-                let stays = is_own && certain(count) || stays && certain(self.file_words());
-                count > 0 && stays && reaches(count) && wild(text, &raw(words))
+                count > 0
+                    && reaches(count)
+                    && (is_own && certain(count)
+                        || certain(self.file_words()) && fits_words(text, words))
             }
         }
     }
@@ -241,6 +240,75 @@ impl CommandPattern {
     }
 }
 
+/// The words of a pattern up to the first that is a `*` and stands for any words.
+fn certain_words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(' ').take_while(|word| *word != "*")
+}
+
+/// Whether the words are those of the text, in which a word `*` stands for any words, and another `*` for
+/// a part of one.
+fn fits_words(text: &str, words: &[Word]) -> bool {
+    // In quotes, a blank separates no words, and a star may be one for the program.
+    if text.contains(['"', '\'', '\\']) {
+        let (named, is_open) = text.strip_suffix(" *").map_or((text, false), |it| (it, true));
+        return raw(words) == named || is_open && is_prefix(named, &raw(words));
+    }
+    // How many words the pattern may have used.
+    let mut used = BTreeSet::from([0]);
+    for named in text.split(' ') {
+        used = match named {
+            "*" => used.first().map_or(BTreeSet::new(), |first| (*first..=words.len()).collect()),
+            named => {
+                let fits = |at: &usize| words.get(*at).is_some_and(|word| fits_word(named, word));
+                used.into_iter().filter(fits).map(|at| at + 1).collect()
+            }
+        };
+    }
+    used.contains(&words.len())
+}
+
+/// Whether a word fits one of a pattern. What stands for a `*` makes no option of it, and leads neither to
+/// another folder nor up from one.
+fn fits_word(named: &str, word: &Word) -> bool {
+    if !named.contains('*') {
+        return word.raw == named || word.text == named && is_plain_word(named);
+    }
+    let is_open = named.starts_with('*');
+    let is_elsewhere = word.text.starts_with(['-', '/', '~']) || word.raw.starts_with('~');
+    word.literal
+        && fits_stars(named, &word.text)
+        && !(is_open && is_elsewhere)
+        && !word.text.split(['/', '=', ':', ',']).any(|part| part == "..")
+}
+
+/// Whether the text is that of the pattern, with a part of a name for each `*`, and any text for one at
+/// the end.
+fn fits_stars(pattern: &str, text: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let mut pieces = pattern.split('*');
+    let first = pieces.next().unwrap_or_default();
+    let Some(rest) = text.strip_prefix(first).filter(|rest| rest.len() <= MAX_STARRED) else {
+        return false;
+    };
+    // Where the pattern may have come to. Bytes in `rest`.
+    let mut ends = vec![0];
+    let mut pieces = pieces.peekable();
+    while let Some(piece) = pieces.next() {
+        if piece.is_empty() && pieces.peek().is_none() {
+            return !ends.is_empty();
+        }
+        let mut reached = BTreeSet::new();
+        for end in ends {
+            let part = rest[end..].find(|c| !is_part(c)).map_or(rest.len(), |length| end + length);
+            let starts = (end..=part).filter(|start| rest.is_char_boundary(*start));
+            let fitting = starts.filter(|start| rest[*start..].starts_with(piece));
+            reached.extend(fitting.map(|start| start + piece.len()));
+        }
+        ends = reached.into_iter().collect();
+    }
+    ends.contains(&rest.len())
+}
+
 fn raw(words: &[Word]) -> String {
     words.iter().map(|word| word.raw.as_str()).collect::<Vec<_>>().join(" ")
 }
@@ -289,4 +357,28 @@ fn begins_with(words: &[Word], text: &str) -> bool {
 
 fn is_prefix(prefix: &str, text: &str) -> bool {
     text.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fits_stars;
+
+    #[test]
+    fn a_star_is_a_part_of_a_name_and_at_the_end_any_text() {
+        for (pattern, text, expected) in [
+            ("build/*", "build/a/b", true),
+            ("build/*", "build/", true),
+            ("*.txt", "a.b.txt", true),
+            ("*.txt", "a/b.txt", false),
+            ("a*b*c", "axbybzc", true),
+            ("a*b*c", "ab", false),
+            ("a*b*", "axb?", true),
+            ("https://*.example.org/*", "https://api.example.org/x?y", true),
+            ("https://*.example.org/*", "https://evil.example/.example.org/", false),
+            ("https://*.example.org/*", "https://evil.example#.example.org/", false),
+            ("é*é", "éüé", true),
+        ] {
+            assert_eq!(fits_stars(pattern, text), expected, "{pattern} ~ {text}");
+        }
+    }
 }

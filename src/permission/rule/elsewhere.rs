@@ -4,7 +4,6 @@
 //! `Bash(git commit:*)` for its repository and hooks: in a folder that was unpacked there, an agent
 //! must not run something else by those names.
 
-use crate::permission::program::base_name;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +13,9 @@ use crate::disk::{
 };
 use crate::permission::call_access::{CallAccess, ShellLine};
 use crate::permission::path::PathTarget;
+use crate::permission::pattern::CommandPattern;
 use crate::permission::places::Places;
+use crate::permission::program::base_name;
 use crate::permission::read_only;
 use crate::permission::script::{SimpleCommand, Word};
 use crate::permission::wrapper;
@@ -53,21 +54,35 @@ const OWN_RULE_HINT: &str = "to allow it here, put the rule into the project's o
 
 /// How a rule matches a command.
 #[derive(Clone, Copy)]
-pub struct RuleMatch {
-    /// How many words of the command the rule names.
-    pub words: usize,
-    /// The rule has all words of the command, so its author knew the files that they name.
-    pub is_whole: bool,
+pub struct RuleMatch<'a> {
+    pub pattern: &'a CommandPattern,
     /// It has the whole line, with all that says in which folder of the project the command runs.
     pub has_folder: bool,
     /// It is for all projects, and was not written with this one in mind.
     pub is_general: bool,
 }
 
+impl RuleMatch<'_> {
+    /// How many words of the command the rule names.
+    fn words(&self) -> usize {
+        self.pattern.file_words()
+    }
+
+    /// Whether the rule has all words of the command, so its author knew the files that they name.
+    fn is_whole(&self) -> bool {
+        matches!(self.pattern, CommandPattern::Exact(_))
+    }
+
+    /// Whether a `*` in the rule stands for the names of files that its author did not know.
+    fn has_star(&self) -> bool {
+        matches!(self.pattern, CommandPattern::Wild(_))
+    }
+}
+
 /// Why a rule means something else for this command than in the project.
 pub fn elsewhere_reason(
     command: &SimpleCommand,
-    named: RuleMatch,
+    named: RuleMatch<'_>,
     shell: &ShellLine,
     effects: &CallAccess,
     places: &Places,
@@ -89,7 +104,7 @@ pub fn elsewhere_reason(
     if let Some(base) = bases.iter().find(|base| !is_plain(base)) {
         return Some(format!("programs may take the name of {} for text", places.show(base)));
     }
-    let words = || command.words.iter().take(named.words).filter(|_| !is_at_top);
+    let words = || command.words.iter().take(named.words()).filter(|_| !is_at_top);
     if let Some(word) = words().find(|word| is_other(word)) {
         return Some(format!("{} is not the project's own there", word.raw));
     }
@@ -98,8 +113,8 @@ pub fn elsewhere_reason(
     {
         return Some(format!("{} is not a plain name, so it may name any file there", word.raw));
     }
-    if runs_files(command) && !named.is_whole {
-        let mut words = command.words.iter().take(named.words).skip(1);
+    if named.has_star() || runs_files(command) && !named.is_whole() {
+        let mut words = command.words.iter().take(named.words()).skip(1);
         if let Some(word) = words.find(|word| leads_out(word, bases, &tops)) {
             return Some(format!("a link of the project leads {} elsewhere", word.raw));
         }
@@ -108,7 +123,7 @@ pub fn elsewhere_reason(
     {
         return Some("the line itself creates the folder it runs in".to_owned());
     }
-    let escape = match (named.is_general, named.is_whole) {
+    let escape = match (named.is_general, named.is_whole()) {
         (true, _) => shell.any_link_escape(places),
         (false, true) => shell.link_escape(places),
         (false, false) => None,
@@ -170,7 +185,7 @@ fn other_program(command: &SimpleCommand, bases: &[PathBuf], places: &Places) ->
 fn other_git(
     bases: &[PathBuf],
     tops: &[PathBuf],
-    named: RuleMatch,
+    named: RuleMatch<'_>,
     places: &Places,
 ) -> Option<String> {
     let home = places.home.as_deref();
@@ -313,15 +328,16 @@ fn leads_out(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
         return false;
     }
     let is_own = |real: PathBuf| tops.iter().any(|top| real.starts_with(top));
+    let parts = || name.ancestors().filter(|part| !part.as_os_str().is_empty());
     bases
         .iter()
-        .map(|base| base.join(name))
+        .flat_map(|base| parts().map(|part| base.join(part)))
         .any(|entry| entry.symlink_metadata().is_ok() && !resolve(&entry).is_some_and(is_own))
 }
 
 /// Whether a word of the rule says where a file is.
-fn names_file(command: &SimpleCommand, named: RuleMatch) -> bool {
-    let mut words = command.words.iter().take(named.words);
+fn names_file(command: &SimpleCommand, named: RuleMatch<'_>) -> bool {
+    let mut words = command.words.iter().take(named.words());
     runs_files(command) || words.any(|word| word.text.contains('/') && !word.text.starts_with('/'))
 }
 

@@ -352,6 +352,9 @@ fn no_rule_for_a_command_lets_a_line_tell_a_value_or_which_files_there_are_elsew
             "case a in a) make test;; esac",
         ]);
     }
+    let bench = JudgeFixture::new().allow("Edit(src/**)");
+    bench.asks(["case $GITHUB_TOKEN in a*) > src/a;; b*) > src/b;; esac"]);
+    bench.allows(["case a in a*) > src/a;; b*) > src/b;; esac", "> src/a"]);
     // The author of the very line knows what it tells.
     let line = "for x in $GITHUB_TOKEN; do make test; done";
     JudgeFixture::new().allow(&format!("Bash({line})")).allows([line]);

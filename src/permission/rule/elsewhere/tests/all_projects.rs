@@ -4,7 +4,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use super::repository;
 use crate::disk::{GitConfigPaths, ProjectFolders};
 use crate::permission::judge::Decision::{Allow, Ask};
 use crate::permission::judge::testing::JudgeFixture;
