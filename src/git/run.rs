@@ -250,14 +250,14 @@ impl WorktreeGit {
         self.0.line(arguments)
     }
 
-    /// Runs git on an input.
+    /// Runs git on an input and returns its output byte for byte.
     pub fn read<A: AsRef<OsStr>>(
         &self,
         input: &[u8],
         arguments: impl IntoIterator<Item = A>,
-    ) -> Result<(), GitError> {
+    ) -> Result<Vec<u8>, GitError> {
         let done = self.0.run(usize::MAX, input, arguments)?;
-        if done.exit == CommandExit::Code(0) { Ok(()) } else { Err(failure(&done)) }
+        if done.exit == CommandExit::Code(0) { Ok(done.stdout.bytes) } else { Err(failure(&done)) }
     }
 
     /// The same git, with another file as its index.

@@ -8,8 +8,22 @@ pub struct FileChange {
     pub kind: ChangeKind,
     /// Its hunks in the unified format; empty if no line differs, or if the file is not text.
     pub diff: String,
+    pub text: DiffText,
     /// Set for links and executable files.
     pub mode: Option<FileMode>,
+}
+
+/// The text that a diff compares. Attributes and settings (`working-tree-encoding`, `ident`, `eol`,
+/// filters) can make git store another one than the file holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DiffText {
+    /// The file's own, which git stores.
+    #[default]
+    Plain,
+    /// The file's own, though git stores another one.
+    OnDisk,
+    /// What git stores, though the file holds another one.
+    Stored,
 }
 
 /// A mode of a new or changed file that a user should see.

@@ -16,6 +16,7 @@ pub mod ids;
 pub mod image;
 pub mod journal;
 mod likeness;
+mod line_diff;
 pub mod lossy_path;
 pub mod mcp;
 pub mod mcp_name;
@@ -51,7 +52,7 @@ pub use event::{
     AgentEvent, AgentInfo, CompactionState, EventKind, HookOutcome, HookRunInfo, ModelCause,
     NoticeLevel, ShellEnd, WaitKind,
 };
-pub use file_change::{ChangeKind, FileChange, FileMode, WorkingTreeChanges};
+pub use file_change::{ChangeKind, DiffText, FileChange, FileMode, WorkingTreeChanges};
 pub use format::{byte_size, clock, count, limit_in_usd, money, seconds};
 pub use hook::HookEvent;
 pub use ids::{AgentId, AgentPath, PromptId, QuestionId, SessionId, ShellId, ToolUseId};
@@ -61,6 +62,7 @@ pub use journal::{
     SpawnLimits, SpawnTerms, SpendingJournal, TranscriptEntry,
 };
 pub use likeness::likeness;
+pub use line_diff::LineDiff;
 pub use mcp::{McpSelection, McpServer, McpState, McpStatus, McpTransport, display_url};
 pub use mcp_name::MCP_PREFIX;
 pub use message::{

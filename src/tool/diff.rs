@@ -1,27 +1,16 @@
 //! Shows a change of a file: a unified diff for the user, a numbered passage for the model.
 
 use std::fmt::{self, Write};
-use std::ops::Range;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-use similar::{
-    Algorithm, ChangeTag, DiffOp, DiffTag, capture_diff_slices_deadline, group_diff_ops,
-};
-
-use crate::protocol::{MAX_SHOWN_BYTES, ToolDetails};
+use crate::protocol::{LineDiff, MAX_SHOWN_BYTES, ToolDetails};
 
 /// Maximum lines of a diff.
 const MAX_LINES: usize = 400;
 /// Maximum bytes of a diff.
 const MAX_BYTES: usize = 64 * 1024;
-/// Time limit for an exact diff; after it, a coarser one will do.
-const DIFF_TIMEOUT: Duration = Duration::from_millis(300);
 /// Maximum lines of the passage for the model.
 const PASSAGE_LINES: usize = 16;
-
-/// Unchanged lines around a change.
-const CONTEXT_LINES: usize = 3;
 
 /// A unified diff with three lines of context, and the numbers of added and removed lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,10 +26,9 @@ impl FileDiff {
     /// Compares two states of a file.
     pub fn new(old: &str, new: &str) -> Self {
         let diff = LineDiff::new(old, new);
-        let changes = || diff.ops.iter().filter(|op| op.tag() != DiffTag::Equal);
-        let added = changes().map(|op| op.new_range().len()).sum();
-        let removed = changes().map(|op| op.old_range().len()).sum();
-        let first = changes().next().map_or(0, |op| op.new_range().start);
+        let added = diff.changes().map(|op| op.new_range().len()).sum();
+        let removed = diff.changes().map(|op| op.old_range().len()).sum();
+        let first = diff.changes().next().map_or(0, |op| op.new_range().start);
         let mut text = String::new();
         let (mut lines, mut cut) = (0, false);
         for hunk in diff.hunks() {
@@ -95,77 +83,6 @@ impl FileDiff {
     pub fn details(self, path: &Path) -> ToolDetails {
         let Self { text: diff, added, removed, .. } = self;
         ToolDetails::Diff { path: path.to_path_buf(), diff, added, removed }
-    }
-}
-
-/// The lines of two texts, each with its line end, and the steps from one text to the other.
-///
-/// Compares slices of `&str`, as the word diff of the screen does: every other type would add
-/// the whole algorithm to the program once more.
-struct LineDiff<'a> {
-    old: Vec<&'a str>,
-    new: Vec<&'a str>,
-    ops: Vec<DiffOp>,
-}
-
-impl<'a> LineDiff<'a> {
-    fn new(old: &'a str, new: &'a str) -> Self {
-        let lines = |text: &'a str| text.split_inclusive('\n').collect::<Vec<_>>();
-        let (old, new) = (lines(old), lines(new));
-        let deadline = Some(Instant::now() + DIFF_TIMEOUT);
-        let ops = capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
-        Self { old, new, ops }
-    }
-
-    /// Returns the changes with the lines around them.
-    fn hunks(&self) -> impl Iterator<Item = Hunk<'_>> {
-        let groups = group_diff_ops(self.ops.clone(), CONTEXT_LINES).into_iter();
-        groups.filter(|ops| !ops.is_empty()).map(|ops| Hunk { diff: self, ops })
-    }
-}
-
-/// A passage of a unified diff.
-struct Hunk<'a> {
-    diff: &'a LineDiff<'a>,
-    ops: Vec<DiffOp>,
-}
-
-impl fmt::Display for Hunk<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let span = |range: fn(&DiffOp) -> Range<usize>| {
-            let (first, last) = (self.ops.first().map(range), self.ops.last().map(range));
-            first.unwrap_or_default().start..last.unwrap_or_default().end
-        };
-        let (old, new) = (span(DiffOp::old_range), span(DiffOp::new_range));
-        writeln!(f, "@@ -{} +{} @@", HunkRange(&old), HunkRange(&new))?;
-        let LineDiff { old, new, .. } = self.diff;
-        for change in self.ops.iter().flat_map(|op| op.iter_changes(old.as_slice(), new.as_slice()))
-        {
-            let (sign, line) = match change.tag() {
-                ChangeTag::Equal => (' ', change.value()),
-                ChangeTag::Delete => ('-', change.value()),
-                ChangeTag::Insert => ('+', change.value()),
-            };
-            write!(f, "{sign}{line}")?;
-            if !line.ends_with('\n') {
-                f.write_str("\n\\ No newline at end of file\n")?;
-            }
-        }
-        Ok(())
-    }
-}
-
-/// The lines of a hunk in one of the texts, as its head says it: `12,3`.
-struct HunkRange<'a>(&'a Range<usize>);
-
-impl fmt::Display for HunkRange<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.len() {
-            1 => write!(f, "{}", self.0.start + 1),
-            // Before the first line of nothing stands the line above it.
-            0 => write!(f, "{},0", self.0.start),
-            lines => write!(f, "{},{lines}", self.0.start + 1),
-        }
     }
 }
 

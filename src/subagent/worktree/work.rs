@@ -239,7 +239,8 @@ impl<'a> Merge<'a> {
         folder.push(self.temp.join("files"));
         folder.push("/");
         let words = ["checkout-index", "--quiet", "-z", "--stdin"].map(OsStr::new);
-        git.read(&names, words.into_iter().chain([&*folder]))
+        git.read(&names, words.into_iter().chain([&*folder]))?;
+        Ok(())
     }
 
     /// A commit on top of the user's last one, on no branch, with the user's files as they are: the tracked
@@ -270,7 +271,8 @@ impl<'a> Merge<'a> {
         if names.is_empty() {
             return Ok(());
         }
-        Ok(self.checkout.read(&names, ["update-index", "--add", "-z", "--stdin"])?)
+        self.checkout.read(&names, ["update-index", "--add", "-z", "--stdin"])?;
+        Ok(())
     }
 
     /// The tree that results from merging. Touches no files. Git takes the base of a merge from the

@@ -5,7 +5,7 @@ use std::path::Path;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{ChangeKind, FileChange, FileMode, WorkingTreeChanges};
+use crate::protocol::{ChangeKind, DiffText, FileChange, FileMode, WorkingTreeChanges};
 use crate::tui::format::count;
 use crate::tui::text::{
     DiffFile, Highlighter, count_changes, reveal_line, truncate_line, whole_diff,
@@ -83,6 +83,12 @@ fn title(file: &FileChange, added: usize, removed: usize, theme: &Theme) -> Line
     if (added, removed) == (0, 0) && !says_all && !matches!(file.kind, ChangeKind::Renamed { .. }) {
         spans.push(Span::styled("  no text to compare", theme.dim));
     }
+    let text = match file.text {
+        DiffText::Plain => "",
+        DiffText::OnDisk => "  as on disk, git stores other bytes",
+        DiffText::Stored => "  as git stores it, the file has other bytes",
+    };
+    spans.push(Span::styled(text, theme.question));
     spans.extend(signed(added, removed, theme));
     Line::from(spans)
 }

@@ -11,8 +11,8 @@ use ratatui::backend::TestBackend;
 use ratatui::style::Style;
 
 use crate::protocol::{
-    AgentPath, ChangeKind, Command, Cost, EventKind, FileChange, McpState, McpStatus, ModelCause,
-    RunEnd, SessionId, WorkingTreeChanges,
+    AgentPath, ChangeKind, Command, Cost, DiffText, EventKind, FileChange, McpState, McpStatus,
+    ModelCause, RunEnd, SessionId, WorkingTreeChanges,
 };
 use crate::tui::FirstRun;
 use crate::tui::host::{
@@ -285,6 +285,7 @@ fn changes_are_diffs_below_the_names_of_their_files() {
         path: path.to_owned(),
         kind,
         diff: diff.to_owned(),
+        text: DiffText::Plain,
         mode: None,
     };
     let old = "src/cookies.rs".to_owned();
@@ -296,6 +297,10 @@ fn changes_are_diffs_below_the_names_of_their_files() {
         ),
         file("src/session.rs", ChangeKind::Renamed { from: old }, ""),
         file("logo.png", ChangeKind::Untracked, ""),
+        FileChange {
+            text: DiffText::OnDisk,
+            ..file("run.sh", ChangeKind::Modified, "@@ -1 +1 @@\n-a\n+a\r\n")
+        },
         file("a\u{1b}[2Jb", ChangeKind::Untracked, "@@ -0,0 +1,1 @@\n+\u{1b}[31mred\n"),
     ];
     let changes = Arc::new(WorkingTreeChanges { files, is_cut: true });

@@ -8,7 +8,7 @@ use crossterm::event::KeyCode;
 use super::overlays::{reply, styled};
 use super::pictures::picture;
 use crate::protocol::{
-    AgentId, AgentPath, ChangeKind, Command, EventKind, FileChange, MergedWork, RunEnd,
+    AgentId, AgentPath, ChangeKind, Command, DiffText, EventKind, FileChange, MergedWork, RunEnd,
     ToolDetails, ToolUseId, WorkingTreeChanges, WorktreeInfo,
 };
 use crate::tui::agents::list::rows::ListRow;
@@ -55,8 +55,13 @@ fn opened() -> (TestScreen, AgentPath) {
     let (mut screen, path) = ended();
     screen.write("d");
     let diff = "@@ -1,2 +1,2 @@\n fn a() {}\n-fn b() {}\n+fn c() {}\n".to_owned();
-    let file =
-        FileChange { path: "src/a.rs".to_owned(), kind: ChangeKind::Modified, diff, mode: None };
+    let file = FileChange {
+        path: "src/a.rs".to_owned(),
+        kind: ChangeKind::Modified,
+        diff,
+        text: DiffText::Plain,
+        mode: None,
+    };
     let changes = Arc::new(WorkingTreeChanges { files: vec![file], is_cut: false });
     let (agent, worktree) = (path.clone(), worktree());
     reply(&mut screen, HostRequest::WorktreeChanges { agent, worktree, changes: Ok(changes) });
