@@ -182,10 +182,10 @@ pub fn changed_files(git: &WorktreeGit) -> Result<usize, GitError> {
 /// The number of commits that the worktree and its branch have beyond `start`.
 pub fn new_commits(git: &WorktreeGit, branch: &str, start: &str) -> Result<usize, GitError> {
     let (own, before) = (format!("refs/heads/{branch}"), format!("^{start}"));
-    let mut words = vec!["rev-list", "--count", "HEAD", &before];
-    if git.line(["rev-parse", "--verify", "--quiet", &own]).is_ok() {
-        words.push(&own);
-    }
+    let mut words = vec!["rev-list", "--count", &before];
+    // The agent can leave a branch without a commit.
+    let is_commit = |name: &&str| git.line(["rev-parse", "--verify", "--quiet", name]).is_ok();
+    words.extend(["HEAD", &own].into_iter().filter(is_commit));
     words.push("--");
     let count = git.line(words)?.to_string_lossy().into_owned();
     count.parse().map_err(|_| GitError::Failed(format!("{count:?} is no number of commits")))

@@ -90,11 +90,18 @@ impl Worktree {
     fn commit_all(&self, context: &GitContext) -> Result<String, WorkError> {
         let git = self.git(context)?;
         git.output(["add", "--all"])?;
-        let last = git.line(["rev-parse", "--verify", "HEAD^{commit}"])?;
         let start = OsStr::new(&self.start);
-        // Unrelated commits have no base, which is an error to git.
-        let base = git.line([OsStr::new("merge-base"), start, &last]);
-        let head = if base.is_ok_and(|base| base == start) { last } else { start.to_owned() };
+        // A branch without a commit has no last one, and unrelated commits have no base: errors to git.
+        let last = git.line(["rev-parse", "--verify", "HEAD^{commit}"]);
+        let last = last.and_then(|last| {
+            let base = git.line([OsStr::new("merge-base"), start, &last])?;
+            Ok((base == start).then_some(last))
+        });
+        let head = match last {
+            Ok(last) => last.unwrap_or_else(|| start.to_owned()),
+            Err(GitError::Failed(_)) => start.to_owned(),
+            Err(error) => return Err(error.into()),
+        };
         let commit = commit_index(&git, &head, &format!("Work on {}", self.branch))?;
         self.links.restore().map_err(|source| file_error(&self.path, source))?;
         let short = git.line([OsStr::new("rev-parse"), OsStr::new("--short"), &commit])?;

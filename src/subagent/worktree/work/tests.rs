@@ -268,3 +268,20 @@ async fn work_after_a_discard_begins_with_the_last_commit() {
     let tree = Worktree::create_after(place.wish(""), Some(agent.info)).await.unwrap();
     assert!(!tree.has_merged_work() && !tree.path().join("new.txt").exists());
 }
+
+#[tokio::test]
+async fn work_on_a_branch_without_a_commit_is_shown_merged_and_discarded() {
+    let place = GitFixture::new();
+    let orphan = |top: &Path| {
+        fs::write(top.join("new.txt"), "new\n").unwrap();
+        run_git(top, &["checkout", "-q", "--orphan", "caliban/other"]);
+    };
+    let agent = left(&place, orphan).await;
+    let changes = Worktree::changes(place.wish(""), agent.info.clone()).await.unwrap();
+    assert_eq!(changes.files.len(), 1);
+    assert_eq!(merge(&place, &agent).await.unwrap().files, 1);
+    assert_eq!(read(&place, "new.txt"), "new\n");
+    let agent = left(&place, orphan).await;
+    Worktree::discard(place.wish(""), agent.info.clone()).await.unwrap();
+    assert!(!agent.info.path.exists());
+}
