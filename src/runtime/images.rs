@@ -32,12 +32,14 @@ pub(super) async fn add_mentioned(
     if named.is_empty() && prompt.images.is_empty() {
         return Ok(());
     }
-    let cwd = parts.cwd.clone();
+    let (cwd, home) = (parts.cwd.clone(), parts.agents.builtin.home.clone());
     let unreadable = parts.agents.gate.unreadable(&cwd, None);
     let given = std::mem::take(&mut prompt.images);
     let read = move || {
         let given = given.into_iter().map(|image| Ok(Some(with_small_image(image))));
-        given.chain(named.into_iter().map(|named| read(named, &cwd, &unreadable))).collect()
+        given
+            .chain(named.into_iter().map(|named| read(named, &cwd, home.as_deref(), &unreadable)))
+            .collect()
     };
     let read: Result<Vec<Option<PromptImage>>, String> = match parts.pools.files.run(read).await {
         Ok(images) => images,
@@ -81,10 +83,11 @@ fn with_small_image(image: PromptImage) -> PromptImage {
 fn read(
     named: Mention,
     cwd: &Path,
+    home: Option<&Path>,
     unreadable: &UnreadableFiles,
 ) -> Result<Option<PromptImage>, String> {
     let Mention { mark, file } = named;
-    let image = read_named_image(&file, cwd, |file| unreadable.contains(file))
+    let image = read_named_image(&file, cwd, home, |file| unreadable.contains(file))
         .map_err(|why| format!("{why}. Nothing was sent."));
     Ok(image?.map(|image| PromptImage::marked(mark, &display_path(&file, cwd), image)))
 }

@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
-use crate::disk::passes_link;
+use crate::disk::{passes_link, repository_root};
 use crate::media::{self, ImageError};
 use crate::protocol::{SizedImage, printable_path};
 
 /// Reads an image that the user names. `None` if there is no such file. `hides` returns whether the
-/// rules hide a file. Blocks.
+/// rules hide a file. The project is the repository around `cwd`, unless that holds the whole `home`.
+/// Blocks.
 ///
 /// # Errors
 /// One line for the user. A link of the project is an error if it leads elsewhere: what the user sees
@@ -15,6 +16,7 @@ use crate::protocol::{SizedImage, printable_path};
 pub fn read_named_image(
     file: &Path,
     cwd: &Path,
+    home: Option<&Path>,
     hides: impl Fn(&Path) -> bool,
 ) -> Result<Option<SizedImage>, String> {
     if std::fs::symlink_metadata(file).is_err() {
@@ -28,8 +30,9 @@ pub fn read_named_image(
     let real = |path: &Path| {
         path.canonicalize().map_err(|error| failed(ImageError::Unreadable(error.to_string())))
     };
-    let (target, project) = (real(file)?, real(cwd)?);
-    if passes_link(file, |link| link.starts_with(&project)) && !target.starts_with(&project) {
+    let (target, cwd) = (real(file)?, real(cwd)?);
+    let project = repository_root(&cwd, home).unwrap_or(&cwd);
+    if passes_link(file, |link| link.starts_with(project)) && !target.starts_with(&cwd) {
         let target = printable_path(&target);
         return Err(format!("{name} is a link to {target}: name that path to send it"));
     }

@@ -75,6 +75,12 @@ async fn a_bad_image_is_one_clear_line_and_nothing_is_sent() {
     let run = scene.world.run(["-p", "PARENT-1 see @link.png"]).finish().await;
     let why = format!("link.png is a link to {}: name that path", elsewhere.display());
     assert!(run.stderr.contains(&why), "{run}");
+    // A link above the folder of work, in the same repository.
+    let sub = scene.world.project_dir().join("sub");
+    fs::create_dir(&sub).unwrap();
+    fs::create_dir_all(scene.world.project_dir().join(".git")).unwrap();
+    let run = scene.world.run(["-p", "PARENT-1 see @../link.png"]).within(&sub).finish().await;
+    assert!(run.stderr.contains(&format!("is a link to {}: name", elsewhere.display())), "{run}");
     picture(&scene, "secret.png", &png(2, 2));
     for rules in
         ["deny = [\"Read(secret.png)\"]", "ask = [\"Read(secret.png)\"]", "deny = [\"Read\"]"]

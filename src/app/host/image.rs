@@ -63,8 +63,10 @@ impl LocalHost {
             named.path = display_path(&file, &self.cwd);
         }
         let unreadable = self.memory.gate.unreadable(&self.cwd, None);
-        let cwd = self.cwd.clone();
-        let read = move || read_named_image(&file, &cwd, |file| unreadable.contains(file));
+        let (cwd, home) = (self.cwd.clone(), self.memory.home.clone());
+        let read = move || {
+            read_named_image(&file, &cwd, home.as_deref(), |file| unreadable.contains(file))
+        };
         tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?
     }
 
