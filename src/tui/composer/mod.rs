@@ -323,15 +323,20 @@ impl Composer {
         Some(Trigger { kind: MenuKind::Mention, start, query })
     }
 
-    /// Starts completing the word at the cursor in a `!` command. Returns false when there is none.
+    /// Whether there is a word to complete before the cursor, in a `!` command.
+    pub fn has_path(&self) -> bool {
+        let head = &self.buffer.text()[..self.buffer.cursor()];
+        head.starts_with('!') && !last_word(head).trim_start_matches('!').is_empty()
+    }
+
+    /// Starts completing the path at the cursor in a `!` command. Returns false where that may stand in an
+    /// open quote, in which a name has another meaning.
     pub fn complete_path(&mut self) -> bool {
         let head = &self.buffer.text()[..self.buffer.cursor()];
-        let word = head.rsplit(char::is_whitespace).next().unwrap_or_default();
-        if !head.starts_with('!') || word.trim_start_matches('!').is_empty() {
-            return false;
-        }
-        self.completing = Some((head.len() - word.len()).max(1));
-        true
+        let is_plain = !may_be_quoted(head);
+        let start = (head.len() - last_word(head).len()).max(1);
+        self.completing = is_plain.then_some(start);
+        is_plain
     }
 
     /// Replaces the opening character and the query with the selected row, and closes the menu.
@@ -359,10 +364,56 @@ impl Composer {
 mod tests {
     use super::*;
 
+fn last_word(head: &str) -> &str {
+    head.rsplit(char::is_whitespace).next().unwrap_or_default()
+}
+
+/// Whether the end of the text may be inside quotes of bash: one is open, or quotes may have another
+/// meaning within `$(…)`, backquotes, `${…}` and `$'…'`.
+fn may_be_quoted(text: &str) -> bool {
+    let mut open = None;
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match (open, letter) {
+            (None | Some('"'), '\\') => {
+                letters.next();
+            }
+            (None, '\'' | '"') => open = Some(letter),
+            (Some(quote), letter) if quote == letter => open = None,
+            _ => {}
+        }
+    }
+    let has_quotes = text.contains(['\'', '"']);
+    let has_inner = ["$(", "`", "${", "$'"].iter().any(|sign| text.contains(sign));
+    open.is_some() || has_quotes && has_inner
+}
+
     #[test]
     fn up_and_down_walk_the_history_and_come_back_to_the_draft() {
         let mut composer = Composer::new(vec!["first".into(), "second".into()]);
         composer.buffer.insert("draft");
+    #[test]
+    fn a_path_is_completed_only_where_no_quote_is_open() {
+        for (line, is_plain) in [
+            ("!ls a", true),
+            ("!ls 'b c' a", true),
+            ("!ls \\\"b a", true),
+            ("!echo $(ls a", true),
+            ("!ls \"a", false),
+            ("!ls 'a", false),
+            ("!ls \"b \\\" a", false),
+            ("!ls \"$(ls \"a", false),
+            ("!ls $'\\' a", false),
+            ("!ls `echo \"` a", false),
+        ] {
+            let mut composer = Composer::default();
+            composer.buffer.insert(line);
+            assert!(composer.has_path(), "{line}");
+            assert_eq!(composer.complete_path(), is_plain, "{line}");
+            assert_eq!(composer.trigger().is_some(), is_plain, "{line}");
+        }
+    }
+
         assert!(composer.older());
         assert!(composer.older());
         assert_eq!(composer.text(), "first");

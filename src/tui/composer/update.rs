@@ -145,7 +145,10 @@ fn menu_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEff
 
 /// Tab: completes, or goes to the waiting question, or to the first (or next) pane.
 fn handle_tab(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
-    if model.composer.complete_path() {
+    if model.composer.has_path() {
+        if !model.composer.complete_path() {
+            return model.say_while(NoticeCause::Draft, "Tab completes no name in a quote");
+        }
         model.composer.dismissed = None;
         return draft::refresh_menu(model, effects);
     }
