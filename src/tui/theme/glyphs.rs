@@ -246,7 +246,8 @@ impl Glyphs {
     }
 
     /// Shows by number each character of a call that the screen draws as another one. Otherwise a block
-    /// would look like the start of a comment, and two letters like each other.
+    /// would look like the start of a comment, and two letters like each other. So is the `<` of letters
+    /// that look like such a number.
     pub fn number<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.number_where(text, |_| true)
     }
@@ -262,12 +263,13 @@ impl Glyphs {
             Charset::Utf8 => ascii_for(c.encode_utf8(&mut [0; 4])).is_some(),
         };
         let is_numbered = |c: char| !c.is_ascii() && is_other(c) && is_drawn_as_another(c);
-        if !self.is_ascii() || !text.contains(is_numbered) {
+        let is_number = |at: usize| text[at..].starts_with("<U+");
+        if !self.is_ascii() || !text.contains(is_numbered) && !text.contains("<U+") {
             return Cow::Borrowed(text);
         }
         let mut out = String::with_capacity(text.len());
-        for c in text.chars() {
-            match is_numbered(c) {
+        for (at, c) in text.char_indices() {
+            match is_numbered(c) || is_number(at) {
                 true => out.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
                 false => out.push(c),
             }
@@ -333,6 +335,12 @@ mod tests {
         assert_eq!(ASCII.number(text), "é ⟨U+2588⟩ ⟨U+00B7⟩ ⟨U+27E8⟩x⟨U+27E9⟩");
         assert_eq!(ASCII.number_in_line(text), "é ⟨U+2588⟩ · ⟨x⟩");
         assert_eq!(ASCII_ONLY.number_in_line(text), "⟨U+00E9⟩ ⟨U+2588⟩ · ⟨x⟩");
+        let letters = "a < b <U+00E9>";
+        assert_eq!(UNICODE.number(letters), letters);
+        for glyphs in [&ASCII, &ASCII_ONLY] {
+            assert_eq!(glyphs.number(letters), "a < b ⟨U+003C⟩U+00E9>");
+            assert_eq!(glyphs.number_in_line(letters), "a < b ⟨U+003C⟩U+00E9>");
+        }
     }
 
     #[test]
