@@ -17,7 +17,7 @@ const MAX_STDIN_BYTES: u64 = 8 << 20;
 /// milliseconds. Parent processes often leave a pipe that they never write to and never close.
 const STDIN_WAIT_MS: u16 = 3000;
 
-/// Reads the prompt. Only the argument mentions images: what is piped in may be anybody's text.
+/// Reads the prompt. Only the argument mentions images and agents: what is piped in may be anybody's text.
 ///
 /// # Errors
 /// If stdin cannot be read, is too long or not text, or if the prompt is blank.
@@ -34,7 +34,7 @@ pub(super) fn read(argument: Option<&str>) -> Result<PromptInput, AppError> {
     if prompt.trim().is_empty() {
         return Err(AppError::Usage("the prompt is blank: caliban -p \"what to do\"".to_owned()));
     }
-    Ok(PromptInput::text(prompt).with_images_of(argument.unwrap_or_default()))
+    Ok(PromptInput::text(prompt).with_mentions_of(argument.unwrap_or_default()))
 }
 
 /// Whether stdin becomes readable or ends within the wait. Otherwise prints a line to stderr.

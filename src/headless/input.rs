@@ -43,6 +43,8 @@ pub struct PromptInput {
     pub(super) images: Vec<ImageSource>,
     /// See [`QueuedPrompt::image_mentions`](crate::protocol::QueuedPrompt::image_mentions).
     pub(super) image_mentions: Vec<String>,
+    /// See [`QueuedPrompt::agent_mentions`](crate::protocol::QueuedPrompt::agent_mentions).
+    pub(super) agent_mentions: Option<Vec<String>>,
     /// Whether it may start sub-agents.
     pub(super) sub_agents: bool,
     /// Its origin as given by the program, repeated in its result.
@@ -58,17 +60,19 @@ impl PromptInput {
             text,
             images: Vec::new(),
             image_mentions: Vec::new(),
+            agent_mentions: None,
             sub_agents: true,
             origin: None,
             uuid: None,
         }
     }
 
-    /// Reads the images that `typed`, a part of its text, mentions.
+    /// Means the images and agents that `typed`, a part of its text, mentions, and no others.
     #[must_use]
-    pub fn with_images_of(self, typed: &str) -> Self {
-        let mentions = mentioned_paths(typed).map(|(mark, _)| mark.to_owned());
-        Self { image_mentions: mentions.collect(), ..self }
+    pub fn with_mentions_of(self, typed: &str) -> Self {
+        let images = mentioned_paths(typed).map(|(mark, _)| mark.to_owned()).collect();
+        let agent_mentions = Some(vec![typed.to_owned()]);
+        Self { image_mentions: images, agent_mentions, ..self }
     }
 
     /// Returns the content of its message: a text, or blocks if there are images.

@@ -329,6 +329,7 @@ impl HeadlessRun {
             sub_agents: prompt.sub_agents,
             images: prompt.images.into_iter().map(PromptImage::after_text).collect(),
             image_mentions: prompt.image_mentions,
+            agent_mentions: prompt.agent_mentions,
             ..QueuedPrompt::typed(id, prompt.text, PromptTiming::Done)
         };
         // A closed channel means that the runtime is gone; the caller notices that.

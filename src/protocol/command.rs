@@ -42,6 +42,10 @@ pub struct QueuedPrompt {
     /// text from elsewhere, pasted or piped, names none.
     #[serde(default)]
     pub image_mentions: Vec<String>,
+    /// The parts of the text that name agents as `@agent-NAME`; `None` if all of it may. A text from
+    /// elsewhere, pasted or piped, names none.
+    #[serde(default)]
+    pub agent_mentions: Option<Vec<String>>,
     /// The expansion of a slash command in `text`, which the model reads after it. Filled in by the runtime.
     #[serde(default)]
     pub meaning: Option<String>,
@@ -67,6 +71,7 @@ impl QueuedPrompt {
             text: text.into(),
             images: Vec::new(),
             image_mentions: Vec::new(),
+            agent_mentions: None,
             meaning: None,
             when,
             from: Sender::Person,

@@ -188,12 +188,13 @@ impl Runtime {
         model: ModelSlot,
     ) -> Result<(Box<Agent>, Prompt), String> {
         let may_start = prompt.sub_agents;
+        let mentions = prompt.agent_mentions.clone();
         let prompt = Prompt::from(prompt);
         let mut agent = self.take_main(model, commands).await;
         let refusal = agent.refusal(&prompt).or_else(|| self.spent_budget(&agent, &prompt));
         let forced_call = match refusal {
             Some(why) => Err(why),
-            None => self.mentioned_call(&prompt, may_start),
+            None => self.mentioned_call(&prompt, mentions.as_deref(), may_start),
         };
         let forced_call = match forced_call {
             Ok(forced_call) => forced_call,
@@ -285,24 +286,30 @@ impl Runtime {
         }
     }
 
-    /// Returns the call that main must start with if the user's prompt has `@agent-NAME` in it. The
-    /// error is one line for the user.
+    /// Returns the call that main must start with if the user's prompt has `@agent-NAME` in it, in one of
+    /// the `mentions` if there are such, or in the text of its command. The error is one line for the user.
     fn mentioned_call(
         &self,
         prompt: &Prompt,
+        mentions: Option<&[String]>,
         may_start: bool,
     ) -> Result<Option<ForcedCall>, String> {
         let expansion = prompt.context.command.as_deref().unwrap_or_default();
-        let texts = [prompt.text.as_str(), expansion];
-        let has_mention = texts.iter().any(|text| text.contains(prompt::AGENT_PREFIX));
-        if !has_mention || prompt.from != Sender::Person {
+        let text = prompt.text.as_str();
+        let parts = mentions.map_or(vec![text], |parts| parts.iter().map(String::as_str).collect());
+        let has_mention = |text: &str| text.contains(prompt::AGENT_PREFIX);
+        let is_mentioned = parts.iter().copied().chain([expansion]).any(has_mention);
+        if !is_mentioned || prompt.from != Sender::Person {
             return Ok(None);
         }
         let agents = self.subagent_tools.as_ref();
         let is_known =
             |name: &str| agents.is_some_and(|agents| agents.definitions().get(name).is_some());
-        let names: Vec<&str> =
-            texts.into_iter().flat_map(|text| prompt::mentioned_agents(text, is_known)).collect();
+        let names_in = |text| prompt::mentioned_agents(text, is_known);
+        let in_text: Vec<&str> = names_in(text).collect();
+        // The expansion has the arguments too.
+        let of_command = names_in(expansion).filter(|name| !in_text.contains(name));
+        let names: Vec<&str> = parts.into_iter().flat_map(names_in).chain(of_command).collect();
         let Some(first) = names.first() else { return Ok(None) };
         let Some(agents) = agents else { return Err(refusal(first, "sub-agents are off")) };
         if !may_start {

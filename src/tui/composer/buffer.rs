@@ -12,6 +12,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::image_path::ImagePath;
 use super::past_prompt::PastImage;
 use super::paste::{self, LargePastes};
+use crate::protocol::prompt::AGENT_PREFIX;
 use crate::protocol::{PromptImage, SizedImage};
 
 /// Edits kept for undo.
@@ -30,6 +31,10 @@ pub struct TextBuffer {
     typing: bool,
     /// Whether the user has typed all of the text.
     typed: bool,
+    /// Where the letters stand that were typed one behind another, without another change since.
+    run: Range<usize>,
+    /// The words by which the user has named agents: `@agent-NAME`.
+    agents: Vec<String>,
     /// Increases with each change of text or cursor.
     revision: u64,
     pub(super) pastes: LargePastes,
@@ -69,6 +74,8 @@ impl Default for TextBuffer {
             undo: Vec::new(),
             typing: false,
             typed: true,
+            run: 0..0,
+            agents: Vec::new(),
             revision: 0,
             pastes: LargePastes::default(),
         }
@@ -141,13 +148,15 @@ impl TextBuffer {
         let (text, _) = self.fold(text, self.cursor);
         self.replace(&(0..self.text.len()), &text, false);
         self.typed = text.is_empty();
+        self.agents.clear();
     }
 
     /// Replaces the whole text with what the user has made of it elsewhere.
     pub fn set_typed(&mut self, text: &str) {
-        let typed = self.typed;
+        let (typed, agents) = (self.typed, std::mem::take(&mut self.agents));
         self.set(text);
         self.typed |= typed;
+        self.agents = agents;
     }
 
     /// Empties the buffer and returns its full text. The killed text stays.
@@ -166,8 +175,39 @@ impl TextBuffer {
         let selection = self.selection();
         let joins = self.typing && selection.is_none();
         let range = selection.unwrap_or(self.cursor..self.cursor);
+        if letter.is_whitespace() {
+            self.note_agent();
+        }
+        let (run, typed) = (self.run.clone(), letter.len_utf8());
         self.replace(&range, letter.encode_utf8(&mut [0; 4]), joins);
         self.typing = !letter.is_whitespace();
+        self.run = match run.start <= range.start && range.end <= run.end {
+            true => run.start..run.end - range.len() + typed,
+            false => range.start..range.start + typed,
+        };
+    }
+
+    /// Notes the agent that the word before the cursor names, if all of the word was typed.
+    pub fn note_agent(&mut self) {
+        let head = &self.text[..self.cursor];
+        let word = head.rsplit(char::is_whitespace).next().unwrap_or_default();
+        let is_typed = self.run.start <= head.len() - word.len() && head.len() <= self.run.end;
+        if is_typed && word.starts_with(AGENT_PREFIX) {
+            self.agents.push(word.to_owned());
+        }
+    }
+
+    /// Puts the name of an agent, which the user has chosen, in place of the bytes from `start` to the
+    /// cursor.
+    pub fn insert_agent(&mut self, start: usize, word: &str) {
+        self.agents.push(word.to_owned());
+        self.replace_before(start, &format!("{word} "));
+    }
+
+    /// The words by which the user names agents. `None` if the user has typed all of the text.
+    pub fn agent_mentions(&self) -> Option<Vec<String>> {
+        let words = self.agents.iter().filter(|word| self.text.contains(word.as_str()));
+        (!self.typed).then(|| words.cloned().collect())
     }
 
     /// Inserts text in place of the selection. Line ends become `\n`; other control characters except
@@ -331,6 +371,7 @@ impl TextBuffer {
 
     /// Moves the cursor and ends the selection. Returns false if there is no line to move to.
     pub fn move_cursor(&mut self, movement: Movement) -> bool {
+        self.note_agent();
         let to = match (movement, self.selection()) {
             (Movement::Left, Some(selection)) => Some(selection.start),
             (Movement::Right, Some(selection)) => Some(selection.end),
@@ -366,7 +407,11 @@ impl TextBuffer {
     /// Deletes the selection, or else what the movement passes.
     pub fn delete(&mut self, movement: Movement) {
         let range = self.selection().unwrap_or_else(|| self.passed(movement));
+        let run = self.run.clone();
         self.replace(&range, "", false);
+        if run.start <= range.start && range.end <= run.end {
+            self.run = run.start..run.end - range.len();
+        }
     }
 
     /// Kills the selection, or else what the movement passes: [`yank`](Self::yank) inserts it. To the end
@@ -401,6 +446,7 @@ impl TextBuffer {
         self.text = self.area.lines().join("\n");
         self.typed = step.typed;
         self.place_cursor(step.cursor, false);
+        self.run = self.cursor..self.cursor;
     }
 
     /// Replaces a range of bytes, as a step of its own or as a part of the last one.
@@ -419,6 +465,7 @@ impl TextBuffer {
         self.area.cancel_selection();
         self.text = self.area.lines().join("\n");
         self.place_cursor(self.byte_at(self.area.cursor()), false);
+        self.run = self.cursor..self.cursor;
         match self.undo.last_mut() {
             _ if edits == 0 => {}
             Some(last) if joins => last.edits += edits,

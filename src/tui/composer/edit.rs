@@ -8,7 +8,10 @@ use crate::tui::keymap::Action;
 pub fn edit_text(buffer: &mut TextBuffer, action: Action) -> bool {
     let width = usize::MAX;
     match action {
-        Action::Newline => buffer.insert("\n"),
+        Action::Newline => {
+            buffer.note_agent();
+            buffer.insert("\n");
+        }
         Action::Backspace => buffer.delete(Movement::Left),
         Action::Delete | Action::DeleteOrQuit => buffer.delete(Movement::Right),
         Action::KillWordLeft => buffer.kill(Movement::WordLeft),

@@ -65,16 +65,20 @@ fn rank(name: &str, query: &str) -> Option<u8> {
     }
 }
 
-/// Rejects a text that names an unknown agent, and requests the definitions again.
+/// Rejects a draft in which the user names an unknown agent, and requests the definitions again.
 pub fn reject_unknown(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) -> bool {
+    let parts = model.composer.buffer.agent_mentions();
+    let parts = parts.unwrap_or_else(|| vec![text.to_owned()]);
     let known = model.definitions.as_deref().unwrap_or_default();
     if known.is_empty() {
         return false;
     }
     let is_known = |name: &str| known.iter().any(|agent| agent.name == name);
-    let Some(name) = mentioned_agents(text, is_known).find(|name| !is_known(name)) else {
-        return false;
+    let unknown = |part: &String| {
+        let name = mentioned_agents(part, is_known).find(|name| !is_known(name));
+        name.map(str::to_owned)
     };
+    let Some(name) = parts.iter().find_map(unknown) else { return false };
     model.say_while(NoticeCause::Draft, format!("no agent {name}: /agents lists them"));
     effects.push(ScreenEffect::Ask(HostRequest::Agents(Vec::new())));
     true

@@ -20,6 +20,7 @@ pub use menu::{Menu, MenuItem, MenuKind, Trigger};
 
 use std::borrow::Cow;
 
+use crate::protocol::prompt::AGENT_PREFIX;
 use crate::protocol::{AgentPath, PromptTiming, SizedImage};
 use image_path::ImagePath;
 use past_prompt::{PastImage, PastPrompt};
@@ -347,7 +348,10 @@ impl Composer {
         if menu.start > self.buffer.cursor() {
             return None;
         }
-        self.buffer.replace_before(menu.start, &format!("{} ", item.insert));
+        match item.insert.starts_with(AGENT_PREFIX) {
+            true => self.buffer.insert_agent(menu.start, &item.insert),
+            false => self.buffer.replace_before(menu.start, &format!("{} ", item.insert)),
+        }
         self.dismissed = None;
         Some(item)
     }
@@ -359,10 +363,6 @@ impl Composer {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
 fn last_word(head: &str) -> &str {
     head.rsplit(char::is_whitespace).next().unwrap_or_default()
@@ -388,10 +388,10 @@ fn may_be_quoted(text: &str) -> bool {
     open.is_some() || has_quotes && has_inner
 }
 
-    #[test]
-    fn up_and_down_walk_the_history_and_come_back_to_the_draft() {
-        let mut composer = Composer::new(vec!["first".into(), "second".into()]);
-        composer.buffer.insert("draft");
+#[cfg(test)]
+mod tests {
+    use super::*;
+
     #[test]
     fn a_path_is_completed_only_where_no_quote_is_open() {
         for (line, is_plain) in [
@@ -414,6 +414,10 @@ fn may_be_quoted(text: &str) -> bool {
         }
     }
 
+    #[test]
+    fn up_and_down_walk_the_history_and_come_back_to_the_draft() {
+        let mut composer = Composer::new(vec!["first".into(), "second".into()]);
+        composer.buffer.insert("draft");
         assert!(composer.older());
         assert!(composer.older());
         assert_eq!(composer.text(), "first");

@@ -271,6 +271,7 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         }
         focus::leave(model);
     }
+    model.composer.buffer.note_agent();
     if model.focus.is_none() && mention::reject_unknown(model, &text, effects) {
         return;
     }
@@ -346,6 +347,7 @@ fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     let when = model.composer.recalled.as_ref().map_or(PromptTiming::NextStep, |taken| taken.when);
     let id = model.queue.add(to.clone(), text, when, state);
     let images = model.composer.buffer.images();
+    let agent_mentions = model.composer.buffer.agent_mentions();
     if busy {
         model.queue.last = model.now;
     }
@@ -367,6 +369,6 @@ fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     }
     model.queue.returned = (0, 0);
     model.notice = None;
-    let prompt = QueuedPrompt { images, ..QueuedPrompt::typed(id, text, when) };
+    let prompt = QueuedPrompt { images, agent_mentions, ..QueuedPrompt::typed(id, text, when) };
     effects.push(ScreenEffect::Send(Command::Prompt { to, prompt }));
 }

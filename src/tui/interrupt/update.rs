@@ -155,7 +155,9 @@ fn requeue_taken(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.session.prompts += usize::from(taken.to.is_root());
     let id = model.queue.enqueue(taken.to.clone(), &text, taken.when, model.now);
     let images = model.composer.buffer.images_in(&text);
-    let prompt = QueuedPrompt { images, ..QueuedPrompt::typed(id, text, taken.when) };
+    let agent_mentions = Some(Vec::new());
+    let prompt =
+        QueuedPrompt { images, agent_mentions, ..QueuedPrompt::typed(id, text, taken.when) };
     effects.push(ScreenEffect::Send(Command::Prompt { to: taken.to, prompt }));
     model.say(if is_changed { "back in the queue as it was" } else { "back in the queue" });
 }

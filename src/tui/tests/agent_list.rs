@@ -213,11 +213,51 @@ fn a_prompt_that_names_an_unknown_agent_stays_in_the_prompt() {
 }
 
 #[test]
+fn only_a_typed_or_chosen_name_of_an_agent_is_the_users_wish() {
+    let sent = |screen: &mut TestScreen| {
+        screen.enter();
+        let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
+        prompt.agent_mentions
+    };
+    let words = |words: &[&str]| Some(words.iter().map(|&word| word.to_owned()).collect());
+    let paste = |screen: &mut TestScreen, text: &str| {
+        let at = screen.at;
+        screen.send(Msg::Paste { text: text.to_owned(), at });
+    };
+    let mut screen = TestScreen::new();
+    screen.write("@agent-explore look");
+    assert_eq!(sent(&mut screen), None, "all of it is typed");
+    let mut screen = TestScreen::new();
+    paste(&mut screen, "see @agent-explore now");
+    assert_eq!(sent(&mut screen), words(&[]));
+    let mut screen = TestScreen::new();
+    paste(&mut screen, "see @agent-explore");
+    screen.write(" what is that?");
+    assert_eq!(sent(&mut screen), words(&[]));
+    let mut screen = TestScreen::new();
+    paste(&mut screen, "see @agent-");
+    screen.write("explore it");
+    assert_eq!(sent(&mut screen), words(&[]), "a word that was pasted in part");
+    let mut screen = TestScreen::new();
+    paste(&mut screen, "a log with @agent-plan\n");
+    screen.write("@agent-explorx").key(KeyCode::Backspace).write("e look at this");
+    assert_eq!(sent(&mut screen), words(&["@agent-explore"]));
+    let mut screen = TestScreen::new();
+    paste(&mut screen, "a log\n");
+    screen.write("for @agent-explore");
+    assert_eq!(sent(&mut screen), words(&["@agent-explore"]));
+    let mut screen = TestScreen::new();
+    defined(&mut screen, &["explore"]);
+    paste(&mut screen, "a log with @agent-nobody\n");
+    screen.write("@agent-ex").key(KeyCode::Tab);
+    assert!(screen.model.composer.text().ends_with("@agent-explore "));
+    assert_eq!(sent(&mut screen), words(&["@agent-explore"]));
+}
+
+#[test]
 fn without_known_definitions_the_runtime_judges() {
     let mut screen = TestScreen::new();
-    let at = screen.at;
-    screen.send(Msg::Paste { text: "see @agent-x now".to_owned(), at });
-    screen.enter();
+    screen.write("see @agent-x now").enter();
     let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
     assert_eq!(screen.model.composer.text(), "");
     let why = "@agent-x: there is no such agent".to_owned();

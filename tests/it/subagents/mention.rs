@@ -122,6 +122,18 @@ async fn a_prompt_that_cannot_start_the_agent_says_why_and_sends_nothing() {
 }
 
 #[tokio::test]
+async fn a_piped_text_names_no_agent() {
+    let scene = Scene::new();
+    scene.server.when(PARENT).reply(text(DONE));
+    let args = ["-p", "PARENT-1 what is this?", "--output-format", "stream-json"];
+    let run = scene.world.run(args).stdin("log: @agent-explore look, @agent-nobody").finish().await;
+    run.assert_code(0);
+    let request = serde_json::to_string(&scene.server.requests()[0].body).unwrap();
+    assert!(!request.contains("asks for the agent"), "{request}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_refused_frame_does_not_end_those_after_it() {
     let scene = Scene::new();
     scene.server.when(PARENT).reply(text(DONE));

@@ -3,12 +3,13 @@
 use crossterm::event::KeyEvent;
 
 use crate::protocol::AgentPath;
+use crate::protocol::prompt::AGENT_PREFIX;
 use crate::tui::agents::AgentState;
 use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::background::update as background;
-use crate::tui::composer::TextBuffer;
 use crate::tui::composer::edit::edit_text;
+use crate::tui::composer::{Movement, TextBuffer};
 use crate::tui::focus;
 use crate::tui::format::count;
 use crate::tui::host::HostRequest;
@@ -140,7 +141,11 @@ fn open_row(model: &mut TuiModel, row: Option<ListRow>, effects: &mut Vec<Screen
         Some(ListRow::Job(id)) => job::open(model, &id, effects),
         Some(ListRow::Definition(definition)) => {
             model.overlay = None;
-            model.composer.buffer.insert(&format!("@agent-{} ", definition.name));
+            let buffer = &mut model.composer.buffer;
+            if buffer.selection().is_some() {
+                buffer.delete(Movement::Left);
+            }
+            buffer.insert_agent(buffer.cursor(), &format!("{AGENT_PREFIX}{}", definition.name));
         }
         None => {}
     }
