@@ -112,7 +112,8 @@ impl Factory {
             (false, false) => Vec::new(),
         };
         for tool in offered {
-            if spawner.parent().has_tool(&tool.spec().name) {
+            let name = &tool.spec().name;
+            if spawner.parent().has_tool(name) && self.parts.allows(name) {
                 tools.insert(tool);
             }
         }

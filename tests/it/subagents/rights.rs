@@ -76,6 +76,23 @@ async fn a_denied_agent_tool_is_not_offered_and_a_call_is_denied() {
 }
 
 #[tokio::test]
+async fn an_agent_gets_no_tool_for_agents_that_main_was_not_given() {
+    let scene = Scene::new();
+    let faces = "faces = [\"agent\", \"lifecycle\", \"delegate\"]";
+    scene.world.config(&format!("[subagents]\n{faces}\nmax_depth = 2\n"));
+    scene.parent_calls([agent("CHILD-A")]);
+    scene.server.when("CHILD-A").reply(text("done"));
+    headless(&scene, &["--tools", "Read,AgentTool"]).await;
+    for prompt in [PARENT, "CHILD-A"] {
+        let first = scene.server.requests_of(prompt).remove(0);
+        let mut names = first.tool_names();
+        names.sort_unstable();
+        assert_eq!(names, ["AgentTool", "Read"], "{prompt}");
+    }
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_disallowed_tool_is_offered_to_nobody_and_a_call_is_denied() {
     let rows = [
         ("--disallowed-tools", "Bash", vec!["Bash"], tool_use("Bash", bash("touch made.txt"))),
