@@ -49,6 +49,11 @@ pub enum ModePolicy {
 }
 
 impl ModePolicy {
+    /// Whether it follows the session's mode.
+    pub fn is_of_session(self) -> bool {
+        !matches!(self, Self::Own(_))
+    }
+
     /// The effective mode.
     pub fn resolve(self, session: PermissionMode) -> PermissionMode {
         match self {

@@ -362,7 +362,20 @@ impl GateShared {
         permissions: &AgentPermissions,
         most: Option<PermissionMode>,
     ) -> (Judgement, u64) {
-        self.with_policy(permissions, most, |policy, revision| (judge(policy, call), revision))
+        let judge = |policy: &Policy<'_>, revision| (judge(policy, call), revision);
+        let (mut judgement, revision) = self.with_policy(permissions, most, judge);
+        // Plan mode, to which a definition narrows it, asks.
+        let asks_nobody =
+            permissions.mode.is_of_session() && self.mode() == PermissionMode::DontAsk;
+        if asks_nobody && judgement.decision == Decision::Ask {
+            judgement.decision = Decision::Deny;
+            judgement.why.push_str(", and in dontAsk mode nobody is asked");
+        }
+        (judgement, revision)
+    }
+
+    fn mode(&self) -> PermissionMode {
+        self.lock().mode
     }
 
     /// Calls `f` with an agent's current policy and its revision.

@@ -5,6 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::agent::{AgentGate, GateDecision};
 use super::*;
+use crate::permission::agent_permissions::{InheritedPermissions, ModePolicy};
 use crate::permission::call::HookAdvice;
 use crate::permission::question::Approval;
 use crate::permission::rule::{RuleBase, RuleList};
@@ -544,4 +545,35 @@ fn a_redirect_is_refused_where_a_rule_is_about_its_host_and_was_not_asked() {
     let bypass = ruled(false, PermissionMode::BypassPermissions, &rules[..1], &rules[1..]);
     assert!(refuses(&bypass, "a.org").is_some());
     assert_eq!(refuses(&bypass, "b.org"), None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn in_a_session_that_asks_nobody_an_agent_in_plan_mode_asks_nobody() {
+    let bench = GateFixture::new(true);
+    let mode = ModePolicy::AtMost(PermissionMode::Plan);
+    let rights = InheritedPermissions { mode, ..InheritedPermissions::default() };
+    let events = bench.queue.sink().child(AgentId::generate());
+    let agent = bench.agent("main").child("plan-1".to_owned(), events, &rights);
+    let (id, input, cwd) = (ToolUseId::new("c1"), json!({}), bench.gate.0.places.project.clone());
+    for (tool, access) in [
+        ("AskUserQuestion", Access::AskUser { answered: false }),
+        ("ExitPlanMode", Access::ExitPlan { mode: None }),
+        ("WebFetch", Access::Fetch { url: "https://example.org".to_owned() }),
+    ] {
+        for (session, is_asked) in
+            [(PermissionMode::Default, true), (PermissionMode::DontAsk, false)]
+        {
+            bench.gate.set_mode(session).unwrap();
+            let advice = HookAdvice::None;
+            let call = Call { id: &id, tool, input: &input, access: &access, cwd: &cwd, advice };
+            match agent.decide(&call) {
+                GateDecision::Ask(_) => assert!(is_asked, "{tool}"),
+                GateDecision::Deny(denial) => {
+                    assert!(!is_asked, "{tool}");
+                    assert!(format!("{denial:?}").contains("dontAsk mode"), "{denial:?}");
+                }
+                GateDecision::Allow(_) => panic!("{tool}"),
+            }
+        }
+    }
 }
