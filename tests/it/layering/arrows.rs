@@ -97,6 +97,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "exec",
             "permission",
             "hook",
+            "git",
             "budget",
             "session",
             "agent",
