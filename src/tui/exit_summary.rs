@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::format::{clock, count, join_figures, money};
 use super::labels;
 use super::layout::MAX_PROSE_WIDTH;
-use super::text::{Highlighter, MarkdownStream, Widths};
+use super::text::{Highlighter, MarkdownStream, Widths, sanitize};
 use super::theme::Theme;
 use crate::tui::agents::{AgentSet, AgentState};
 use crate::tui::model::TuiModel;
@@ -15,6 +15,9 @@ const MIN_WIDTH: u16 = 40;
 
 /// Upper bound on printed lines of the last answer.
 const ANSWER_LINES: usize = 200;
+
+/// Upper bound on printed lines of messages that nobody has read.
+const UNREAD_LINES: usize = 200;
 
 /// The lines to print. If no prompt was sent, only how to resume a session that has some.
 pub fn exit_summary(model: &TuiModel) -> Vec<String> {
@@ -41,8 +44,29 @@ pub fn exit_summary(model: &TuiModel) -> Vec<String> {
             if session.resumable { "; resuming continues from its last finished step" } else { "" };
         lines.push(format!("The turn was stopped{resume}"));
     }
+    lines.extend(unread_lines(model));
     lines.extend(resume);
     lines
+}
+
+/// The messages that no agent has read: those in the queue, and those that have come back from it to the
+/// prompt since the user has quit.
+fn unread_lines(model: &TuiModel) -> Vec<String> {
+    let (queue, returned) = (&model.queue, model.queue.returned.1);
+    let number = queue.visible().count() + returned;
+    if number == 0 {
+        return Vec::new();
+    }
+    let verb = if number == 1 { "was" } else { "were" };
+    let (it, stored) = (if number == 1 { "it" } else { "them" }, model.session.resumable);
+    let where_now =
+        if stored { format!(". Up in the prompt brings {it} back:") } else { ":".to_owned() };
+    let head = format!("{} {verb} not read{where_now}", count(number, "message"));
+    let draft = (returned > 0).then(|| model.composer.buffer.full_text());
+    let texts = draft.into_iter().chain(queue.visible().map(|queued| queued.text.clone()));
+    let texts: Vec<String> = texts.collect();
+    let texts = texts.iter().flat_map(|text| text.lines()).take(UNREAD_LINES);
+    std::iter::once(head).chain(texts.map(|line| format!("  {}", sanitize(line)))).collect()
 }
 
 /// The last lines of an answer, rendered for the width of the screen.

@@ -213,7 +213,7 @@ fn handle_up(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 fn end_of_input(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let armed = model.keys.quit_by_eof.is_some_and(|until| model.now <= until);
     let jobs = model.jobs.alive().count() + usize::from(model.shell.is_some());
-    let Some((who, them)) = stop::work_label(model, jobs).filter(|_| !armed) else {
+    let Some((who, them)) = stop::quit_label(model, jobs).filter(|_| !armed) else {
         return stop::quit(model, effects);
     };
     let until = model.now + QUIT_CONFIRM_TIME;

@@ -112,9 +112,18 @@ pub fn session_work_label(model: &TuiModel) -> Option<(String, &'static str)> {
     work_label(model, model.jobs.alive().count())
 }
 
+/// Says what quitting would stop, and how many messages nobody would read.
+pub fn quit_label(model: &TuiModel, jobs: usize) -> Option<(String, &'static str)> {
+    let (who, them) = work_label(model, jobs)?;
+    let unread = model.queue.visible().count();
+    let unread = (unread > 0).then(|| format!("{} unread", count(unread, "message")));
+    Some((with_detail(&who, unread), them))
+}
+
 /// Quits, at once or when everything has stopped.
 pub fn quit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.exit_in_turn = model.main_is_busy();
+    model.queue.returned = (0, 0);
     effects.push(ScreenEffect::Send(Command::Quit));
     if model.is_busy() {
         model.closing = true;

@@ -230,9 +230,7 @@ fn change_session(
 
 /// Quits; what is at work needs the command again, which may be typed as `/quit` or as `/exit`.
 fn quit(model: &mut TuiModel, typed: &str, effects: &mut Vec<ScreenEffect>) {
-    let main = || ("main is working".to_owned(), "it");
-    let work = stop::session_work_label(model);
-    let work = work.or_else(|| model.main_is_busy().then(main));
+    let work = stop::quit_label(model, model.jobs.alive().count());
     if is_confirmed(model, "/quit", typed, work) {
         stop::quit(model, effects);
     }

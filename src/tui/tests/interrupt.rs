@@ -268,6 +268,45 @@ fn with_a_draft_ctrl_c_clears_it_and_esc_stops_main() {
 }
 
 #[test]
+fn messages_that_nobody_has_read_are_named_before_quitting_and_stand_on_the_last_screen() {
+    let lines = |screen: &TestScreen| crate::tui::exit_summary::exit_summary(&screen.model);
+    for (by_key, warning) in [
+        (true, "main is working · 2 messages unread · Ctrl+D again stops it and quits"),
+        (false, "main is working · 2 messages unread · /quit again stops it"),
+    ] {
+        let quit = |screen: &mut TestScreen| match by_key {
+            true => screen.ctrl('d').sent(),
+            false => screen.write("/quit").enter().sent(),
+        };
+        let mut screen = busy();
+        screen.model.session.prompts = 1;
+        let texts = ["first", "second\nline"];
+        let ids = texts.map(|text| {
+            let (text, at) = (text.to_owned(), screen.at);
+            screen.send(Msg::Paste { text, at }).enter();
+            let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
+            prompt.id
+        });
+        quit(&mut screen);
+        assert_eq!(screen.notice(), warning);
+        quit(&mut screen);
+        let unread = ["2 messages were not read. Up in the prompt brings them back:"];
+        let unread = unread.into_iter().chain(["  first", "  second", "  line"]);
+        let unread: Vec<String> = unread.map(str::to_owned).collect();
+        assert!(lines(&screen).windows(4).any(|lines| lines == unread), "{:?}", lines(&screen));
+        // The runtime gives back those that main has not read.
+        for (id, text) in ids.into_iter().zip(texts) {
+            screen.main(EventKind::PromptReturned { id, text: text.to_owned() });
+            assert!(lines(&screen).windows(4).any(|lines| lines == unread), "{:?}", lines(&screen));
+        }
+        // Without a store, there is no history.
+        screen.model.session.resumable = false;
+        let said = lines(&screen);
+        assert!(said.contains(&"2 messages were not read:".to_owned()), "{said:?}");
+    }
+}
+
+#[test]
 fn a_ctrl_c_that_stopped_main_is_not_the_first_of_the_two_that_quit() {
     for ends in [true, false] {
         let mut screen = busy();
