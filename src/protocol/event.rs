@@ -332,6 +332,24 @@ impl fmt::Display for ShellEnd {
     }
 }
 
+impl ShellEnd {
+    /// Parses what the display form says.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text == "killed" {
+            return Some(Self::Killed);
+        }
+        if let Some(code) = text.strip_prefix("exit code ") {
+            return code.parse().ok().map(|code| Self::Code { code });
+        }
+        if let Some(name) = text.strip_prefix("killed by ") {
+            return Some(Self::Signal { name: name.to_owned() });
+        }
+        let seconds = text.strip_prefix("timed out after ")?.strip_suffix(" s")?.parse().ok()?;
+        let limit = Duration::try_from_secs_f64(seconds).ok()?;
+        Some(Self::TimedOut { limit })
+    }
+}
+
 /// One run of one hook.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HookRunInfo {

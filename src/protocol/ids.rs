@@ -151,6 +151,11 @@ impl ShellId {
     pub fn new(id: &str) -> Self {
         Self(id.trim().into())
     }
+
+    /// The number of the command in its session; `None` if the id is not of this form.
+    pub fn number(&self) -> Option<u32> {
+        self.0.strip_prefix("bash-")?.parse().ok()
+    }
 }
 
 impl fmt::Display for ShellId {

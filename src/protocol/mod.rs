@@ -81,7 +81,7 @@ pub use question::{Allowance, Answer, MAX_SHOWN_BYTES, Question, RuleFile};
 pub use quoted::{quoted, quoted_name, quoted_rule, single_line};
 pub use redact::{MaskedStream, Redactor};
 pub use secret::{ApiKey, Secret};
-pub use shell_notice::ShellNotice;
+pub use shell_notice::{ShellNotice, parse_shell_end_line, shell_end_line};
 pub use sink::{EventFilter, EventQueue, EventSink};
 pub use span::{Span, SpanId};
 pub use start_dir::StartDir;

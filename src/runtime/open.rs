@@ -76,7 +76,7 @@ impl Runtime {
         // They wait for the user's own command.
         let waiting = std::mem::take(&mut self.next);
         self.return_prompts(waiting);
-        self.tree.continue_numbers(last_number(&history));
+        self.tree.continue_numbers(last_number(&history), last_shell(&history));
         let forked = matches!(open, OpenRequest::Fork { .. });
         self.events.emit(EventKind::SessionOpened { id: session.id, history, forked });
         let read_only = session.block == Some(SessionBlock::InUse);
@@ -176,6 +176,15 @@ impl Runtime {
 fn last_number(history: &[AgentEvent]) -> usize {
     let numbers = history.iter().map(|event| match &event.kind {
         EventKind::Started(info) | EventKind::Reported { info, .. } => info.number,
+        _ => 0,
+    });
+    numbers.max().unwrap_or_default()
+}
+
+/// The highest number of a background command in a session's past.
+fn last_shell(history: &[AgentEvent]) -> u32 {
+    let numbers = history.iter().map(|event| match &event.kind {
+        EventKind::BackgroundShellStarted { id, .. } => id.number().unwrap_or_default(),
         _ => 0,
     });
     numbers.max().unwrap_or_default()

@@ -15,7 +15,7 @@
 //!
 //! Single results are skipped: the message with all results follows, or the resume makes it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -30,8 +30,11 @@ use super::writer::agent_file;
 use crate::protocol::{
     AgentEvent, AgentId, AgentInfo, AgentPath, AgentReport, ChildMeta, CompactionState,
     ContentBlock, Cost, EXIT_PLAN_TOOL, EventKind, Message, ResultBlock, Role, RunEnd, RunOutcome,
-    Sender, ShellNotice, ShellRun, ToolDetails, ToolUseId, Usage, call_subject, remark,
+    Sender, ShellEnd, ShellId, ShellNotice, ShellRun, ToolDetails, ToolUseId, Usage, call_subject,
+    remark,
 };
+
+mod shells;
 
 /// Turns the records of one file into events.
 pub(super) struct Replay<'a> {
@@ -59,6 +62,9 @@ pub(super) struct Replay<'a> {
     /// Requests paid for since the last answer.
     paid: Vec<EventKind>,
     calls: HashMap<ToolUseId, ReplayCall>,
+    /// The commands in the background whose end is not known, each with the index in `events` of the result
+    /// that names it.
+    shells: BTreeMap<ShellId, usize>,
     /// The worktree that the agent worked in last.
     worktree: Option<PathBuf>,
     events: Vec<AgentEvent>,
@@ -69,6 +75,9 @@ struct ReplayCall {
     name: String,
     title: String,
     prompt: Option<String>,
+    /// The command that it runs, and the one that it kills.
+    command: Option<String>,
+    kills: Option<ShellId>,
     /// The index of its start in `events`.
     event: usize,
     /// The sub-agent whose end its result reports.
@@ -113,6 +122,7 @@ impl<'a> Replay<'a> {
             turns: 0,
             paid: Vec::new(),
             calls: HashMap::new(),
+            shells: BTreeMap::new(),
             worktree: None,
             events: Vec::new(),
         }
@@ -245,7 +255,13 @@ impl<'a> Replay<'a> {
                 ContentBlock::Text { text, report, .. } if !goes_on => {
                     let from = match (report, ShellNotice::parse(text)) {
                         (Some(id), _) => self.sender(*id),
-                        (None, Some(notice)) => Sender::Job { name: notice.id.to_string() },
+                        (None, Some(notice)) => {
+                            let name = notice.id.to_string();
+                            if let Some(end) = ShellEnd::parse(&notice.end) {
+                                self.shell_ended(notice.id, end);
+                            }
+                            Sender::Job { name }
+                        }
                         (None, None) => Sender::Person,
                     };
                     self.push(EventKind::PromptRead { id: None, text: text.clone(), from });
@@ -312,6 +328,7 @@ impl<'a> Replay<'a> {
             let input = *input;
             self.push(EventKind::PermissionDenied { id, tool, input, denial });
         }
+        self.add_shell_result(id, &name, content, is_error, summary, details);
         let end_of = report.map(|report| report.agent_id);
         self.add_move(id, end_of);
         if let Some(call) = self.calls.get_mut(id) {
@@ -376,10 +393,13 @@ impl<'a> Replay<'a> {
                     let text = |field: &str| Some(input.get(field)?.as_str()?.to_owned());
                     let summary = call_subject(input).unwrap_or_default().to_owned();
                     let (title, prompt) = (text("description"), text("prompt"));
+                    let (command, kills) = (text("command"), text("shell_id"));
                     let call = ReplayCall {
                         name: name.clone(),
                         title: title.or_else(|| prompt.clone()).unwrap_or_default(),
                         prompt,
+                        command,
+                        kills: kills.filter(|_| name == "KillShell").map(|id| ShellId::new(&id)),
                         event: self.events.len(),
                         end_of: None,
                         plan: (name == EXIT_PLAN_TOOL).then(|| input.clone()),
@@ -468,6 +488,7 @@ impl<'a> Replay<'a> {
     pub fn into_session(mut self, dir: &Path) -> (Vec<AgentEvent>, (Usage, Cost)) {
         self.interrupt_run();
         self.close_turn(0);
+        self.end_shells();
         let mut events = std::mem::take(&mut self.events);
         let mut spent = (Usage::default(), Cost::default());
         let place = |call: &ToolUseId| self.calls.get(call).map_or(usize::MAX, |call| call.event);

@@ -13,7 +13,7 @@ use super::api::{PreparedCall, Tool, ToolContext, ToolError, ToolOutcome};
 use super::shells::ShellRegister;
 use super::spec::{InvalidInput, ToolSpec};
 use crate::exec::{BackgroundShell, ShellState, UnreadOutput};
-use crate::protocol::{Access, AgentPath, ShellId};
+use crate::protocol::{Access, AgentPath, ShellId, shell_end_line};
 
 /// Maximum characters of a result; older output is dropped.
 const MAX_CHARS: usize = 30_000;
@@ -94,11 +94,11 @@ impl PreparedCall for BashOutputCall {
         };
         let printed = FilteredOutput::new(unread, self.regex.as_ref());
         let summary = format!("{}, {}", count(printed.lines), words(state));
-        let stands = match state {
-            ShellState::Running => format!("[{id} is running]"),
-            ShellState::Exited(_) | ShellState::Killed => {
+        let stands = match state.end() {
+            None => format!("[{id} is running]"),
+            Some(end) => {
                 self.shells.mark_end_read(&id);
-                format!("[{id} ended: {}]", words(state))
+                shell_end_line(&id, &end)
             }
         };
         Ok(ToolOutcome::text(format!("{}{stands}", printed.text), summary))

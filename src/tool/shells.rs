@@ -133,6 +133,12 @@ impl ShellRegister for Shells {
 }
 
 impl Shells {
+    /// Continues the numbers of a session in which commands have had numbers up to `last`.
+    pub fn continue_numbers(&self, last: u32) {
+        let mut state = self.lock();
+        state.count = state.count.max(last);
+    }
+
     fn lock(&self) -> MutexGuard<'_, ShellsState> {
         self.0.lock()
     }

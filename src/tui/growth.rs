@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use crate::protocol::{AgentEvent, AgentPath, SessionId};
 use crate::tui::agents::{HISTORY_START, RunPhase, TranscriptLocation, update as agents};
+use crate::tui::background::Jobs;
 use crate::tui::events::{apply_stored, prompts_in};
 use crate::tui::host::HostRequest;
 use crate::tui::model::TuiModel;
@@ -97,6 +98,8 @@ fn new_events(model: &mut TuiModel, files: Vec<Vec<AgentEvent>>) -> Vec<AgentEve
 fn settle(model: &mut TuiModel, touched: &HashSet<AgentPath>) {
     let phases = &mut model.session.growth.phases;
     phases.insert(AgentPath::root(), std::mem::take(&mut model.run.phase));
+    // They can neither be read nor killed from here.
+    model.jobs = Jobs::default();
     for agent in model.agents.iter_mut() {
         if agent.alive() {
             let phase = std::mem::replace(&mut agent.run.phase, RunPhase::Elsewhere);

@@ -40,9 +40,10 @@ pub(super) fn forget_spending(model: &mut TuiModel) {
     }
 }
 
-/// Ends the agents of the history: all have ended and have no row in the background.
+/// Ends the agents of the history: all have ended and have no row in the background, nor have commands.
 pub(super) fn end_agents(model: &mut TuiModel) {
     let now = model.now;
+    model.jobs.leave_strip();
     for agent in model.agents.iter_mut() {
         if agent.alive() {
             let outcome = RunOutcome::without_work(RunEnd::Interrupted);

@@ -47,10 +47,12 @@ impl AgentTree {
         self.lock().next_name(definition)
     }
 
-    /// Continues the numbers of a session in which agents have had numbers up to `last`.
-    pub fn continue_numbers(&self, last: usize) {
+    /// Continues the numbers of a session in which agents and background commands have had numbers up to
+    /// these.
+    pub fn continue_numbers(&self, last_agent: usize, last_shell: u32) {
+        self.0.shells.continue_numbers(last_shell);
         let mut state = self.lock();
-        state.started = state.started.max(last);
+        state.started = state.started.max(last_agent);
     }
 
     /// Adds ended agents of an earlier process, so that they can be queried and resumed. A message

@@ -514,6 +514,6 @@ async fn an_agent_has_a_number_of_its_own_for_the_whole_session() {
     let again = fixture.tree.join(again).unwrap();
     assert_eq!(again.info().number, 2, "a resumed one keeps it");
     // A session in which there were more.
-    fixture.tree.continue_numbers(7);
+    fixture.tree.continue_numbers(7, 0);
     assert_eq!(fixture.join().info().number, 8);
 }

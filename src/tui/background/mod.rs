@@ -129,6 +129,11 @@ impl Jobs {
         }
     }
 
+    /// Removes the rows of all commands: they are of an earlier program.
+    pub fn leave_strip(&mut self) {
+        self.list.iter_mut().for_each(|job| job.in_strip = false);
+    }
+
     /// When the next row of an ended command disappears.
     pub fn next_expiry(&self) -> Option<Duration> {
         self.list.iter().filter_map(Job::expires_at).min()

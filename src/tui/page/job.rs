@@ -2,6 +2,7 @@
 //! as a transcript does.
 
 use crate::protocol::{Command, ShellId};
+use crate::tui::agents::HISTORY_START;
 use crate::tui::background::Job;
 use crate::tui::format::clock;
 use crate::tui::labels;
@@ -42,7 +43,11 @@ pub fn lines(model: &TuiModel, id: &str) -> Vec<PageLine> {
     }
     lines.extend(output.text.trim_end().lines().map(PageLine::from));
     if output.text.trim().is_empty() {
-        let none = if job.alive() { "no output yet" } else { "no output" };
+        let none = match job.since >= HISTORY_START {
+            true => "its output is not stored",
+            false if job.alive() => "no output yet",
+            false => "no output",
+        };
         lines.push(PageLine::toned(none, Tone::Dim));
     }
     lines

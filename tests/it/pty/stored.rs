@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{BYPASS, send};
 use crate::pictures::masked;
-use crate::support::process::Fifo;
+use crate::support::process::{self, Fifo};
 use crate::support::pty::{CTRL_C, CTRL_D, ENTER, ESC_ALONE, Screen, TAB};
 use crate::support::scene::{DONE, PARENT, Scene, agent_with, bash, calls};
 use crate::support::script::{Reply, error, text, tool_use};
@@ -189,6 +189,49 @@ async fn the_end_of_a_background_command_is_the_same_line_after_a_resume() {
     quit_after_turn(screen);
     let shown = Screen::start(&scene.world, CONTINUE, 120, 36).wait_for(DONE);
     assert!(shown.contains(line) && !shown.contains("BashOutput shows"), "{shown}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn background_commands_are_listed_after_a_resume_with_how_they_ended() {
+    let scene = Scene::new();
+    let start =
+        |command: &str| tool_use("Bash", json!({"command": command, "run_in_background": true}));
+    let sleep = format!("sleep {}", process::marked_seconds(73));
+    let main = scene.server.when(PARENT).reply(start("mkfifo next; read -r _ < next; exit 3"));
+    let main = main.then(text("STARTED-66")).then(text(DONE));
+    let main = main.then(start(&sleep)).then(text("SECOND-66"));
+    main.then(start("exec sleep 77.1441")).then(text("THIRD-66"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 40);
+    screen.wait_for("STARTED-66");
+    let next = scene.world.project_dir().join("next");
+    tokio::task::spawn_blocking(move || std::fs::write(next, "go\n")).await.unwrap().unwrap();
+    screen.wait_for(DONE);
+    screen.wait_for("Ctrl+D quits");
+    send(&screen, "more");
+    screen.wait_for("SECOND-66");
+    screen.quit_when_idle();
+    screen.wait_for("1 command is running · Ctrl+D again stops it and quits");
+    quit(screen);
+    let screen = Screen::start(&scene.world, CONTINUE, 120, 40);
+    let shown = screen.wait_for("SECOND-66");
+    assert!(shown.contains("ran in the background as bash-2 until it was killed"), "{shown}");
+    assert!(!shown.contains("runs in the background as bash-2"), "{shown}");
+    assert!(!shown.contains("$ sleep"), "no row above the prompt: {shown}");
+    send(&screen, "/agents");
+    let shown = screen.wait_for("@ plan");
+    assert!(shown.contains("bash-1  ✗ exit code 3"), "{shown}");
+    assert!(shown.contains("bash-2  ⊘ killed") && !shown.contains("running"), "{shown}");
+    screen.keys(ENTER);
+    screen.wait_for("its output is not stored");
+    screen.keys(CTRL_C);
+    screen.wait_for("Ctrl+D quits");
+    // A new one has a number of its own.
+    send(&screen, "more");
+    screen.wait_for("THIRD-66");
+    send(&screen, "/agents");
+    let shown = screen.wait_for("@ plan");
+    assert!(shown.contains("bash-3  ") && shown.contains("bash-1  ✗ exit code 3"), "{shown}");
     scene.server.finish();
 }
 
