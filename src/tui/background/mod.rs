@@ -68,7 +68,13 @@ impl Job {
     }
 }
 
-/// All background commands of the session, in order of start.
+/// The number in the id of a command.
+fn number_of(id: &str) -> u32 {
+    let number = id.rsplit_once('-').and_then(|(_, number)| number.parse().ok());
+    number.unwrap_or(u32::MAX)
+}
+
+/// All background commands of the session, in the order of their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Jobs {
     list: Vec<Job>,
@@ -81,7 +87,10 @@ impl Jobs {
             let Some(oldest) = self.list.iter().position(|job| !job.alive()) else { break };
             self.list.remove(oldest);
         }
-        self.list.push(Job {
+        // Of commands that start together, the one with the higher number may say so first.
+        let number = number_of(&id);
+        let place = self.list.partition_point(|job| number_of(&job.id) < number);
+        let job = Job {
             id,
             path,
             command,
@@ -91,7 +100,8 @@ impl Jobs {
             killing: false,
             in_strip: true,
             read: false,
-        });
+        };
+        self.list.insert(place, job);
     }
 
     pub fn end(&mut self, id: &str, end: ShellEnd, at: Duration) {

@@ -195,6 +195,45 @@ fn a_row_stands_for_the_same_agent_when_another_starts() {
 }
 
 #[test]
+fn commands_stand_oldest_first_however_they_start() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    // They start together, and the second one is said first.
+    for id in ["bash-2", "bash-10", "bash-1"] {
+        screen.job(&root(), id, "npm run dev");
+    }
+    screen.write("/agents").enter();
+    defined(&mut screen, &[]);
+    assert_eq!(rows(&screen), ["bash-1", "bash-2", "bash-10"]);
+    screen.key(KeyCode::Down).job_done(&root(), "bash-1", 0);
+    assert_eq!(rows(&screen), ["bash-2", "bash-10", "bash-1"]);
+    let selected = |screen: &TestScreen| {
+        let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
+        list.selected_row(&screen.model)
+    };
+    let second = Some(ListRow::Job("bash-2".to_owned()));
+    assert_eq!(selected(&screen), second);
+    screen.job_done(&root(), "bash-2", 0);
+    assert_eq!(rows(&screen), ["bash-10", "bash-1", "bash-2"]);
+    assert_eq!(selected(&screen), second);
+}
+
+#[test]
+fn the_words_below_the_list_do_not_repeat_the_row_of_a_command() {
+    let mut screen = TestScreen::new();
+    let long = format!("echo {}", "word ".repeat(30).trim());
+    screen.prompt("go").job(&root(), "bash-1", "npm run dev").job(&root(), "bash-2", &long);
+    screen.write("/agents").enter();
+    defined(&mut screen, &[]);
+    let shown = picture(&mut screen, 80, 24);
+    assert_eq!(shown.matches("npm run dev").count(), 1, "{shown}");
+    assert!(shown.contains("│ started by main "), "{shown}");
+    screen.key(KeyCode::Down);
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("│ started by main ") && shown.contains("│ echo word word"), "{shown}");
+}
+
+#[test]
 fn a_prompt_that_names_an_unknown_agent_stays_in_the_prompt() {
     let mut screen = TestScreen::new();
     defined(&mut screen, &["explore", "plan"]);

@@ -9,6 +9,7 @@ use crate::tui::agents::gutter::edge;
 use crate::tui::agents::list::AgentList;
 use crate::tui::agents::list::rows::ListRow;
 use crate::tui::agents::row::{AgentColumns, AgentGroup, Emphasis};
+use crate::tui::background::Job;
 use crate::tui::background::draw::job_line;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
@@ -45,7 +46,8 @@ pub fn draw(
     let chosen = list.selected.min(found.len().saturating_sub(1));
     let selected = rows.iter().position(|row| *row == Some(chosen)).unwrap_or(usize::MAX);
     let about = |row: &ListRow| {
-        let mut about = wrap_text(&about_words(model, row), room.max(1), painter.theme.dim);
+        let words = about_words(model, row, room, painter);
+        let mut about = wrap_text(&words, room.max(1), painter.theme.dim);
         about.truncate(ABOUT_LINES);
         about
     };
@@ -58,7 +60,8 @@ pub fn draw(
     let title = PopupTitle { name: "agents", filter, note };
     let (mut inner, cursor) = popup::draw(&title, area, painter, buffer);
     let height = u16::try_from(about_lines).unwrap_or(u16::MAX);
-    if inner.height >= height + LIST_LINES {
+    let least = LIST_LINES.min(u16::try_from(lines.len()).unwrap_or(u16::MAX));
+    if inner.height >= height.saturating_add(least) {
         let below =
             Rect { y: inner.bottom() - height + 1, height: height.saturating_sub(1), ..inner };
         inner.height -= height;
@@ -72,7 +75,7 @@ pub fn draw(
 }
 
 /// Facts about a row besides its line.
-fn about_words(model: &TuiModel, row: &ListRow) -> String {
+fn about_words(model: &TuiModel, row: &ListRow, room: u16, painter: Painter<'_>) -> String {
     match row {
         ListRow::Definition(definition) => format!(
             "{}\ntools: {} · model: {} · {}",
@@ -90,9 +93,18 @@ fn about_words(model: &TuiModel, row: &ListRow) -> String {
             format!("{}task: {}", work.unwrap_or_default(), one_line(start))
         }
         ListRow::Job(id) => {
-            model.jobs.get(id).map(|job| one_line(&job.command)).unwrap_or_default()
+            let job = model.jobs.get(id);
+            let line = line(model, row, 0, room, painter).to_string();
+            job.map(|job| job_words(model, job, &line)).unwrap_or_default()
         }
     }
+}
+
+/// Facts about a command besides its line: who started it, and all of it if the line has cut it.
+fn job_words(model: &TuiModel, job: &Job, line: &str) -> String {
+    let starter = format!("started by {}", model.label(&job.path));
+    let command = one_line(&job.command);
+    if line.contains(&command) { starter } else { format!("{starter}\n{command}") }
 }
 
 /// The rows with their headings, and for each line the row that it is.
