@@ -13,7 +13,7 @@ use crate::tui::labels::with_detail;
 use crate::tui::model::{InterruptKey, Notice, NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::update as overlay;
-use crate::tui::question::{QuestionStage, update as question};
+use crate::tui::question::update as question;
 use crate::tui::text::{one_line, truncate};
 
 /// Handles a press of Ctrl+C or Esc.
@@ -76,9 +76,7 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
             if let Some(form) = model.questions.form_mut() {
                 form.stop_typing();
             }
-            if let Some(open) = &mut model.questions.open {
-                open.stage = QuestionStage::Choose;
-            }
+            question::back_to_answers(model);
         }
         InterruptAction::Deny => {
             question::answer(model, Answer::No { reason: None }, effects);

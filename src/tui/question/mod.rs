@@ -83,6 +83,8 @@ pub struct WaitingQuestion {
     pub notified: bool,
     /// The last answer, if it was refused.
     pub refused: Option<RefusedAnswer>,
+    /// The words of a denial that the user has left with Esc.
+    pub reason: TextBuffer,
 }
 
 /// A question with the answer that was sent.
@@ -264,6 +266,7 @@ impl QuestionQueue {
             postponed: false,
             notified: false,
             refused: None,
+            reason: TextBuffer::default(),
         });
     }
 

@@ -360,7 +360,7 @@ fn choose(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) {
     let Some((_, waiting)) = model.questions.current() else { return };
     let question = &waiting.question;
     let rules = question.rules.join("\n");
-    let path = question.path.clone();
+    let (path, reason) = (question.path.clone(), waiting.reason.clone());
     let plan = is_plan(question).then(|| question.input.clone());
     if let (Some(input), 1..=3) = (plan, digit) {
         return match digit {
@@ -373,7 +373,7 @@ fn choose(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) {
         1 => answer(model, Answer::Once, effects),
         2 => answer(model, Answer::Session, effects),
         3 => set_stage(model, QuestionStage::Rule(TextBuffer::from(rules.as_str()))),
-        4 => set_stage(model, QuestionStage::Reason(TextBuffer::default())),
+        4 => set_stage(model, QuestionStage::Reason(reason)),
         _ => {
             // The cancel goes first: after the denial alone the agent would continue, and might
             // finish before the cancel arrives.
@@ -423,6 +423,17 @@ pub fn plan_edited(model: &mut TuiModel, text: Option<&str>) -> bool {
         model.metrics.question = None;
     }
     true
+}
+
+/// Goes back from a reason or a rule to the answers. The words of a reason are there again with the next 4.
+pub fn back_to_answers(model: &mut TuiModel) {
+    let Some(open) = &mut model.questions.open else { return };
+    let stage = std::mem::replace(&mut open.stage, QuestionStage::Choose);
+    let id = open.id;
+    let waiting = model.questions.waiting.iter_mut().find(|waiting| waiting.question.id == id);
+    if let (QuestionStage::Reason(reason), Some(waiting)) = (stage, waiting) {
+        waiting.reason = reason;
+    }
 }
 
 fn set_stage(model: &mut TuiModel, stage: QuestionStage) {

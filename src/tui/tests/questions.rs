@@ -8,7 +8,8 @@ use crate::protocol::{
     AgentPath, Answer, Command, ContentBlock, Denial, EventKind, QuestionId, ResultBlock, RuleFile,
     RunEnd, ToolDetails, ToolUseId, Usage,
 };
-use crate::tui::msg::Msg;
+use crate::tui::msg::{Msg, ScreenEffect};
+use crate::tui::question::QuestionStage;
 use crate::tui::session::ScreenRule;
 use crate::tui::testing::{TestScreen, finish};
 
@@ -25,6 +26,26 @@ pub(super) fn asked() -> (TestScreen, AgentPath) {
 
 pub(super) fn answer(id: u64, answer: Answer) -> Command {
     Command::Answer { id: QuestionId(id), answer }
+}
+
+#[test]
+fn the_words_of_a_denial_are_there_again_after_esc() {
+    let mut screen = busy();
+    screen.asks(&root(), 7, "main", "psql shop").asks(&root(), 8, "main", "psql other");
+    screen.write("4use sqlite").esc();
+    // Also after it was put off.
+    screen.draw().key(KeyCode::Tab).key(KeyCode::Tab).key(KeyCode::Tab).draw().write("4").draw();
+    let typed = |screen: &TestScreen| match &screen.model.questions.open.as_ref().unwrap().stage {
+        QuestionStage::Reason(reason) => reason.full_text(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(typed(&screen), "use sqlite");
+    screen.write(" 3").enter();
+    let no = Answer::No { reason: Some("use sqlite 3".to_owned()) };
+    assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(7), answer: no }]);
+    // Those for another one begin empty.
+    screen.wait(2000).draw().write("4");
+    assert_eq!(typed(&screen), "");
 }
 
 #[test]
