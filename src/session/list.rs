@@ -16,8 +16,8 @@ use crate::protocol::{
 
 /// Maximum number of lines to search for the first prompt.
 const TOP_LINES: usize = 20;
-/// Maximum number of lines to search for the last answer.
-const TAIL_LINES: usize = 12;
+/// Maximum bytes of whole lines to search for the last answer: turns that were stopped have none.
+const TAIL_BYTES: usize = 256 << 10;
 /// Maximum characters of the first prompt to show.
 const PROMPT_CHARS: usize = 200;
 
@@ -154,11 +154,17 @@ pub fn summarize_agent(path: &Path) -> io::Result<AgentSummary> {
     Ok(AgentSummary { meta, version, started, last, end, messages })
 }
 
-/// Returns the last answer of a session's main agent, if it is among the last lines.
+/// Returns the last answer of a session's main agent, if it is near the end.
 pub fn last_answer(dir: &Path) -> Option<String> {
     let lines = reverse_lines(&dir.join("transcript.jsonl")).ok()?;
-    for line in lines.take(TAIL_LINES) {
-        let Ok(Record::Message(MessageRecord { message, .. })) = Record::parse(&line.ok()?) else {
+    let mut read = 0;
+    for line in lines {
+        if read > TAIL_BYTES {
+            break;
+        }
+        let line = line.ok()?;
+        read += line.len();
+        let Ok(Record::Message(MessageRecord { message, .. })) = Record::parse(&line) else {
             continue;
         };
         let texts = message.content.iter().filter_map(|block| match block {

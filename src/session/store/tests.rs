@@ -174,6 +174,19 @@ async fn a_list_has_the_last_answer_and_the_cost_of_what_is_small_enough() {
 }
 
 #[tokio::test]
+async fn the_last_answer_is_found_above_turns_that_were_stopped() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&said("answer"), Some("m")).await.unwrap();
+    for _ in 0..10 {
+        journal.append(&Message::user_text("more"), None).await.unwrap();
+        journal.finish(&outcome()).await.unwrap();
+    }
+    assert_eq!(bench.store.previews(&[id], 1 << 20)[0].answer, "answer");
+}
+
+#[tokio::test]
 async fn a_request_under_way_when_the_program_was_killed_is_booked_once() {
     let bench = StoreFixture::new();
     let (id, journal) = bench.create();

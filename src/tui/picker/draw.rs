@@ -43,9 +43,6 @@ const MIN_PROMPT_WIDTH: usize = 24;
 /// Minimum width of the rows, in cells.
 const MIN_WIDTH: usize = 36;
 
-/// Minimum lines of a list with a preview, so that it does not jump with each row.
-const PREVIEW_LINES: usize = 14;
-
 /// The most rows above or below the selected one that fit on any screen.
 const MAX_ROWS_AROUND: usize = 500;
 
@@ -73,7 +70,7 @@ pub fn draw(
     let (lines, row_of) = list_lines(picker, &rows, selected, &columns, list_room, theme);
     let at = row_of.iter().position(|row| *row == Some(selected)).unwrap_or(usize::MAX);
     let notes = notes(picker, room, theme);
-    let least = preview.as_ref().map_or(0, |preview| preview.lines.len().max(PREVIEW_LINES));
+    let least = preview.as_ref().map_or(0, |preview| preview.lines.len().max(preview.most));
     let wanted = lines.len().max(unfiltered_lines(&all)).max(least) + notes.len();
     let widest = notes.iter().map(Line::width).max().unwrap_or(0).max(cells);
     let area = popup::place(area, widest, wanted);

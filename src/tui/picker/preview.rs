@@ -7,8 +7,8 @@ use crate::protocol::printable_path;
 use crate::tui::host::SessionChoice;
 use crate::tui::paint::Painter;
 use crate::tui::picker::rows::{PickerChoice, PickerRow};
-use crate::tui::picker::{Picker, PickerRows};
-use crate::tui::text::{Highlighter, MarkdownStream, Widths, one_line, truncate, whole_diff};
+use crate::tui::picker::{Picker, PickerRows, SessionRows};
+use crate::tui::text::{self, Highlighter, MarkdownStream, Widths, one_line, truncate, whole_diff};
 
 /// Minimum width of a picker with a preview beside its rows.
 const MIN_WIDTH: u16 = 100;
@@ -23,6 +23,8 @@ const ANSWER_LINES: usize = 14;
 pub struct PickerPreview {
     pub width: u16,
     pub lines: Vec<Line<'static>>,
+    /// The most lines that it needs for any row, so that the box does not jump with the selection.
+    pub most: usize,
 }
 
 impl PickerPreview {
@@ -39,7 +41,8 @@ impl PickerPreview {
         }
         match &picker.rows {
             PickerRows::Themes(_) => {
-                Some(Self { width: SAMPLE_WIDTH, lines: theme_sample(painter) })
+                let lines = theme_sample(painter);
+                Some(Self { width: SAMPLE_WIDTH, most: lines.len(), lines })
             }
             PickerRows::Sessions(sessions) if !sessions.choices.is_empty() => {
                 let width = room * 2 / 5;
@@ -67,11 +70,24 @@ impl PickerPreview {
                     lines.insert(0, Line::styled(place, painter.theme.dim));
                     lines.insert(1, Line::default());
                 }
-                Some(Self { width, lines })
+                let most = most_lines(sessions, width);
+                Some(Self { width, lines, most })
             }
             _ => None,
         }
     }
+}
+
+/// The most lines that the preview of any of these sessions needs, without drawing them: as many as those
+/// of the answer fill, and those of its place.
+fn most_lines(sessions: &SessionRows, width: u16) -> usize {
+    let needed = |session: &SessionChoice| {
+        let lines = session.end.answer.lines();
+        let rows = lines.map(|line| text::width(line).div_ceil(usize::from(width)).max(1)).sum();
+        let place = place(session, sessions.everywhere);
+        ANSWER_LINES.min(rows) + if place.is_empty() { 0 } else { 2 }
+    };
+    sessions.choices.iter().map(needed).max().unwrap_or_default()
 }
 
 /// Where a session was: its directory if there are several, and its branch.

@@ -7,7 +7,7 @@ use crate::tui::choices;
 use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::{draft, image_request};
 use crate::tui::first_run::{SetupWay, update as first_run};
-use crate::tui::host::ModelList;
+use crate::tui::host::{ModelChoice, ModelList};
 use crate::tui::interrupt::stop;
 use crate::tui::keymap::Action;
 use crate::tui::model::TuiModel;
@@ -27,7 +27,10 @@ pub fn fill(model: &mut TuiModel, rows: PickerRows) {
 
 /// Fills an open picker with models; without any, and without a configured one, with the ways to get
 /// one.
-pub fn fill_models(model: &mut TuiModel, ModelList { choices, notes }: ModelList) {
+pub fn fill_models(model: &mut TuiModel, ModelList { mut choices, notes }: ModelList) {
+    if !choices.is_empty() {
+        add_current(model, &mut choices);
+    }
     let ways = model.session.first_run.as_ref().filter(|_| choices.is_empty());
     let rows = ways.map_or(PickerRows::Models(choices), |first| PickerRows::Ways(first.rows()));
     if let Some(Overlay::Picker(picker)) = &mut model.overlay
@@ -38,6 +41,23 @@ pub fn fill_models(model: &mut TuiModel, ModelList { choices, notes }: ModelList
         picker.selected = picker.all().iter().position(current).unwrap_or(0);
         picker.notes = notes;
     }
+}
+
+/// Adds the model in use to those of its provider, if that does not list it: a default model may be newer
+/// than the list, or have another name there.
+fn add_current(model: &TuiModel, choices: &mut Vec<ModelChoice>) {
+    let session = &model.session;
+    let Some(provider) = session.provider.as_ref().filter(|_| !session.model.is_empty()) else {
+        return;
+    };
+    let of_provider = |choice: &&ModelChoice| choice.provider == *provider;
+    if choices.iter().filter(of_provider).any(|choice| choice.name == session.model) {
+        return;
+    }
+    let first = choices.iter().position(|choice| choice.provider == *provider).unwrap_or(0);
+    let detail = format!("{provider} · not in its list");
+    let (provider, name) = (provider.clone(), session.model.clone());
+    choices.insert(first, ModelChoice { provider, name, detail });
 }
 
 /// Handles a key in a picker.

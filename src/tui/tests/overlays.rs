@@ -24,7 +24,7 @@ use crate::tui::overlay::Overlay;
 use crate::tui::page::{PageLine, Tone};
 use crate::tui::session::ScreenRule;
 use crate::tui::slash::COMMANDS;
-use crate::tui::testing::{TestScreen, agent_choice, finish};
+use crate::tui::testing::{TestScreen, agent_choice, finish, session_choice};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::themes::ThemeSet;
@@ -116,6 +116,50 @@ fn first_run() -> TestScreen {
     screen.model.session.first_run =
         Some(FirstRun { found: Some(Vec::new()), ..FirstRun::default() });
     screen
+}
+
+#[test]
+fn the_model_in_use_has_a_row_also_where_its_provider_does_not_list_it() {
+    let mut screen = TestScreen::new();
+    screen.model.session.provider = Some("gemini".to_owned());
+    screen.model.session.model = "gemini-3.8-flash".to_owned();
+    screen.write("/model").enter();
+    let choice = |provider: &str, name: &str| ModelChoice {
+        provider: provider.to_owned(),
+        name: name.to_owned(),
+        detail: provider.to_owned(),
+    };
+    let others = [choice("openai", "gpt-6"), choice("gemini", "gemini-2.5-pro")];
+    let (at, notes) = (screen.at, Vec::new());
+    let reply = HostRequest::Models(ModelList { choices: others.to_vec(), notes });
+    screen.send(Msg::Host { reply, at });
+    let shown = picture(&mut screen, 100, 24);
+    let row = shown.lines().find(|line| line.contains("▸")).unwrap();
+    assert!(row.contains("gemini-3.8-flash") && row.contains("in use"), "{shown}");
+    assert!(row.contains("not in its list") && shown.contains("gemini-2.5-pro"), "{shown}");
+}
+
+#[test]
+fn the_list_of_sessions_is_as_high_as_its_longest_preview() {
+    let mut screen = TestScreen::new();
+    screen.write("/resume").enter();
+    let choices = ["one", "two"].map(|title| session_choice(SessionId::generate(), title));
+    let ids = choices.clone().map(|choice| choice.id);
+    let (at, everywhere, most) = (screen.at, false, None);
+    let reply = HostRequest::Sessions { everywhere, most, sessions: choices.to_vec() };
+    screen.send(Msg::Host { reply, at });
+    let rows = |screen: &mut TestScreen| {
+        let shown = picture(screen, 120, 40);
+        shown.lines().filter(|line| line.starts_with('│')).count()
+    };
+    assert_eq!(rows(&mut screen), 2);
+    let end = |answer: &str| SessionEnd { cost: None, answer: answer.to_owned() };
+    let ends = vec![end("short"), end("one\n\ntwo\n\nthree")];
+    let reply = HostRequest::SessionPreviews { ids: ids.to_vec(), previews: ends };
+    screen.send(Msg::Host { reply, at });
+    assert_eq!(rows(&mut screen), 5);
+    screen.key(KeyCode::Down);
+    assert_eq!(rows(&mut screen), 5, "it does not jump");
 }
 
 #[test]
