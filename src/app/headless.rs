@@ -26,7 +26,7 @@ use super::choices::Choices;
 use super::models::Models;
 use super::parts::{self, COMMAND_CAPACITY, FrontendOptions};
 use super::setup::{AppError, Setup, session};
-use super::{log, resumed};
+use super::{log, resumed, theme};
 use crate::cli::{Cli, InputFormat, OutputFormat, PromptTool};
 use crate::commands::{CommandDef, CommandSet, CommandSources};
 use crate::config::models::Catalogue;
@@ -92,6 +92,7 @@ fn prepare_start(
 ) -> Result<(Setup, OpenRequest, Option<PromptInput>, Option<WorkerGuard>), AppError> {
     setup.check_depth()?;
     setup.check_sandbox()?;
+    setup.loaded.notices.extend(theme::check(&setup).err());
     let prompt = read_prompt(cli)?;
     let Some(open) = session(&cli.session, &setup)? else {
         return Err(AppError::Usage(

@@ -14,6 +14,10 @@ const MAX_THEME_BYTES: u64 = 64 * 1024;
 
 /// Checks that the configured theme exists and can be read. The error is one line.
 pub(crate) fn check(setup: &Setup) -> Result<(), String> {
+    // Without a choice, there is nothing to read.
+    if setup.loaded.config.tui.theme.as_deref().unwrap_or_default().is_empty() {
+        return Ok(());
+    }
     let origin = setup.loaded.origins.get("tui.theme");
     let settings = TuiSettings {
         theme: setup.loaded.config.tui.theme.clone().unwrap_or_default(),

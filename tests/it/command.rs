@@ -115,6 +115,17 @@ async fn the_theme_in_a_file_is_checked_where_the_configuration_is() {
 }
 
 #[tokio::test]
+async fn a_headless_run_names_a_theme_that_does_not_exist() {
+    let scene = Scene::new();
+    scene.world.config("[tui]\ntheme = \"neon\"\n");
+    scene.server.when(PARENT).reply(text(DONE));
+    let run = scene.world.run(["-p", "PARENT-1 go"]).finish().await;
+    run.assert_code(0);
+    assert!(run.stderr.contains("config.toml:2: unknown theme \"neon\"; choose one"), "{run}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_scripted_provider_goes_by_the_name_that_the_configuration_gives_it() {
     let scene = Scene::new();
     let says = "[says]\nunmatched = \"u\"\nstuck = \"s\"\naside = \"a\"\n";
