@@ -44,11 +44,19 @@ impl From<&PastPrompt> for HistoryLine {
     }
 }
 
-/// Reads the prompts; none if there is no file.
+/// Reads the prompts; none if there is no file. One that was sent several times in a row is there once, with
+/// its last images.
 pub fn read(path: &Path) -> Vec<PastPrompt> {
     let text = fs::read_to_string(path).unwrap_or_default();
     let parse = |line| serde_json::from_str::<HistoryLine>(line).ok();
-    text.lines().filter_map(parse).map(PastPrompt::from).collect()
+    let mut prompts: Vec<PastPrompt> = Vec::new();
+    for prompt in text.lines().filter_map(parse).map(PastPrompt::from) {
+        match prompts.last_mut().filter(|last| last.text == prompt.text) {
+            Some(last) => *last = prompt,
+            None => prompts.push(prompt),
+        }
+    }
+    prompts
 }
 
 /// Adds a prompt, unless it is too long.
@@ -88,6 +96,18 @@ mod tests {
 
     fn texts(path: &Path) -> Vec<String> {
         read(path).into_iter().map(|prompt| prompt.text).collect()
+    }
+
+    #[test]
+    fn a_prompt_sent_again_is_there_once_with_its_last_images() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("history.jsonl");
+        let image = PastImage { mark: "[Image #1]".to_owned(), file: None };
+        let with_image = PastPrompt { text: "/quit".to_owned(), images: vec![image] };
+        for prompt in ["one".into(), "/quit".into(), with_image.clone(), "one".into()] {
+            append(&path, &prompt).unwrap();
+        }
+        assert_eq!(read(&path), [PastPrompt::from("one"), with_image, "one".into()]);
     }
 
     #[test]
