@@ -22,11 +22,14 @@ use crate::tui::transcript::{
 const PAST_END: &str = "past the end · on from the top";
 const PAST_TOP: &str = "past the top · on from the end";
 
-/// Opens the reader on the focused agent's transcript, or main's. Releases the mouse.
+/// Opens the reader on the focused agent's transcript, or main's, where that is scrolled to. Releases the
+/// mouse.
 pub fn open(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let path = model.key_target();
+    let scroll = model.agents.get(&path).map_or(model.main_scroll, |agent| agent.scroll);
     let reader = Reader {
-        path: model.key_target(),
-        scroll: Scroll::default(),
+        path,
+        scroll: scroll.in_other_view(model.key_extent()),
         typing: None,
         query: String::new(),
         at: None,
@@ -119,7 +122,7 @@ fn reader(model: &TuiModel) -> Option<&Reader> {
 
 fn scroll_to_item(model: &mut TuiModel, item: ItemId) {
     if let Some(Overlay::Reader(reader)) = &mut model.overlay {
-        reader.scroll = Scroll { top: Some(0), goto: Some(item), seen: 0 };
+        reader.scroll = Scroll::at_item(item);
         (reader.at, reader.hit) = (Some(item), None);
     }
 }
@@ -148,7 +151,7 @@ pub fn found(model: &mut TuiModel, search: SearchResult, extent: Extent) {
     let Some(seek) = reader.seek.take_if(|_| search.requested) else { return };
     let Some(hit) = search.hit else { return };
     (reader.at, reader.hit) = (Some(hit.item), Some(hit));
-    reader.scroll = Scroll { top: Some(extent.top), goto: None, seen: extent.grown };
+    reader.scroll = Scroll { top: Some(extent.top), seen: extent.grown, ..Scroll::default() };
     if search.wrapped {
         let words = match seek {
             _ if search.total == 1 => "the only match",

@@ -95,6 +95,37 @@ fn the_search_of_the_reader_shows_the_line_and_counts_the_lines_that_match() {
 }
 
 #[test]
+fn the_reader_opens_where_the_transcript_is_scrolled_to() {
+    let mut screen = TestScreen::new();
+    let lines = |word: &str| -> String {
+        (1..=90).map(|line| format!("{word} {line}\n\n")).collect::<Vec<_>>().concat()
+    };
+    let main = AgentPath::root();
+    screen.prompt("go").says(&main, &lines("early")).tool(&main, "1", "Bash", "ls");
+    screen.tool_done(&main, "1", "Bash", "ls").says(&main, &lines("late"));
+    let top = |screen: &mut TestScreen| -> usize {
+        let shown = picture(screen, 80, 24);
+        let line = shown.lines().find_map(|line| line.trim().strip_prefix("early "));
+        line.unwrap_or_else(|| panic!("{shown}")).parse().unwrap()
+    };
+    screen.draw();
+    while !picture(&mut screen, 80, 24).contains("early 40") {
+        screen.key(KeyCode::PageUp).draw();
+    }
+    let before = top(&mut screen);
+    screen.ctrl('o').draw();
+    assert!(top(&mut screen).abs_diff(before) <= 1, "{before}");
+    // A search begins there.
+    screen.write("/early").enter();
+    let shown = picture(&mut screen, 80, 24);
+    assert!(!shown.contains("past the end") && shown.contains("of 90"), "{shown}");
+    screen.esc().draw();
+    // At its end, it follows it.
+    screen.key(KeyCode::End).draw().ctrl('o').draw();
+    assert!(picture(&mut screen, 80, 24).contains("late 90"));
+}
+
+#[test]
 fn the_only_prompt_is_found_in_both_directions_and_notices_leave_with_the_reader() {
     let mut screen = TestScreen::new();
     screen.prompt("the only one").says(&AgentPath::root(), "Answer.\n\nMore.");

@@ -216,7 +216,8 @@ impl LayoutCache {
         let (item, grown) = (item.unwrap_or(self.first), self.grown);
         let bottom = self.first + last.saturating_sub(1) as u64;
         self.locate_hit(top, height);
-        let extent = Extent { total, height, top, item, last: bottom, grown };
+        let above = (pos.line, self.piece_height(pos.piece));
+        let extent = Extent { total, height, top, item, last: bottom, above, grown };
         VisibleRange { pieces: pos.piece..last + 1, skip: pos.line, extent }
     }
 
@@ -246,7 +247,11 @@ impl LayoutCache {
         };
         if let Some(id) = cx.scroll.goto {
             let piece = piece_of(id).min(self.items.len());
-            return Some(LinePos { piece, line: 0 });
+            let line = match cx.scroll.above {
+                (0, _) => 0,
+                (above, all) => self.measured_height(piece, cx) * above / all.max(1),
+            };
+            return Some(LinePos { piece, line });
         }
         let top = cx.scroll.top?;
         match self.anchor {

@@ -9,6 +9,8 @@ pub struct Scroll {
     pub top: Option<usize>,
     /// The item to bring to the top at the next frame.
     pub goto: Option<ItemId>,
+    /// How many lines of that item are above the top, out of how many. Another width may give it more.
+    pub above: (usize, usize),
     /// Number of lines that existed when it stopped following.
     pub seen: usize,
 }
@@ -22,11 +24,26 @@ pub struct Extent {
     /// The items at the top and at the bottom.
     pub item: ItemId,
     pub last: ItemId,
+    /// How many lines of the item at the top are above it, out of how many.
+    pub above: (usize, usize),
     /// Lines added since the start. Unlike `total`, corrected estimates don't change it.
     pub grown: usize,
 }
 
 impl Scroll {
+    /// A position with this item at the top.
+    pub fn at_item(item: ItemId) -> Self {
+        Self { top: Some(0), goto: Some(item), ..Self::default() }
+    }
+
+    /// The same position in a view of another width.
+    pub fn in_other_view(self, extent: Extent) -> Self {
+        match self.top {
+            None => Self::default(),
+            Some(_) => Self { above: extent.above, ..Self::at_item(extent.item) },
+        }
+    }
+
     /// Scrolls by lines, down if positive; at the end it follows again.
     pub fn scroll_by(&mut self, extent: Extent, lines: isize) {
         let last = extent.last_top();

@@ -82,7 +82,7 @@ fn scrolling_through_guessed_heights_moves_by_exactly_the_lines_asked_for() {
 fn the_place_holds_at_another_width_and_while_text_comes_below() {
     let (mut transcript, mut layout) = (long(300), LayoutCache::default());
     draw(&mut layout, &transcript, Scroll::default(), AREA);
-    let there = Scroll { top: Some(0), goto: Some(200), seen: 0 };
+    let there = Scroll::at_item(200);
     let (extent, lines) = draw(&mut layout, &transcript, there, AREA);
     assert_eq!(lines[1], "› question 100");
     transcript.push(ItemKind::Prompt { text: "later".into(), task: false });
