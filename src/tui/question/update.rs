@@ -11,6 +11,7 @@ use crate::protocol::{
 };
 use crate::tui::agents::picker::update as picker;
 use crate::tui::composer::edit::edit_text;
+use crate::tui::composer::image_path::ImagePath;
 use crate::tui::composer::paste::{NO_IMAGE, PASTE_TOO_LARGE};
 use crate::tui::composer::{TextBuffer, draft};
 use crate::tui::interrupt::stop;
@@ -538,6 +539,15 @@ fn finish_edit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 
 /// Pastes into the text field of the question. Returns false when there is none.
 pub fn paste(model: &mut TuiModel, text: &str) -> bool {
+    let before = model.notice.clone();
+    let is_pasted = paste_text(model, text);
+    if is_pasted && model.notice == before && !ImagePath::parse_all(text).is_empty() {
+        model.reply(NO_IMAGE);
+    }
+    is_pasted
+}
+
+fn paste_text(model: &mut TuiModel, text: &str) -> bool {
     if model.questions.open.as_ref().is_some_and(|open| open.keyboard)
         && let Some(form) = model.questions.form_mut()
         && let Some(fits) = form.paste(text)

@@ -545,3 +545,32 @@ fn the_border_of_a_question_is_not_cut_and_says_nothing_twice() {
         assert_eq!(shown.matches("Esc back to the answers").count(), 1, "{shown}");
     }
 }
+
+#[test]
+fn a_path_of_an_image_in_an_answer_is_text_and_says_so_as_the_key_does() {
+    let why = "an answer has no images: add the image to a prompt";
+    let paste = |screen: &mut TestScreen| {
+        let (text, at) = ("/tmp/shot.png".to_owned(), screen.at);
+        screen.send(Msg::Paste { text, at });
+        assert_eq!(screen.notice(), why);
+        screen.model.notice = None;
+        screen.ctrl('v');
+        assert_eq!(screen.notice(), why);
+        assert!(!screen.effects.iter().any(|effect| matches!(effect, ScreenEffect::Ask(_))));
+    };
+    let mut screen = busy();
+    screen.asks(&root(), 7, "main", "psql shop").write("4");
+    screen.effects.clear();
+    paste(&mut screen);
+    screen.enter();
+    let no = Answer::No { reason: Some("/tmp/shot.png".to_owned()) };
+    assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(7), answer: no }]);
+    let option = |label: &str| serde_json::json!({ "label": label, "description": "" });
+    let question = serde_json::json!([{
+        "question": "Which?", "header": "Which", "multiSelect": false,
+        "options": [option("one"), option("two")],
+    }]);
+    screen.wait(2000).asks_user(&root(), 9, &question).write("3");
+    screen.effects.clear();
+    paste(&mut screen);
+}
