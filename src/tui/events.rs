@@ -369,6 +369,7 @@ fn main_finished(model: &mut TuiModel, outcome: &RunOutcome, effects: &mut Vec<S
         notify(model, text, effects);
     }
     model.can_retry = matches!(outcome.end, RunEnd::Failed { .. } | RunEnd::Refused);
+    model.rejected_by = outcome.rejected.then(|| model.session.model.clone());
     if model.can_retry && model.queue.returned.1 > 0 {
         queue::say_returned(model);
     }

@@ -77,6 +77,8 @@ pub struct TuiModel {
     pub fold_due: bool,
     /// Enter on the empty prompt retries the last prompt, because its turn failed.
     pub can_retry: bool,
+    /// The model whose provider has rejected the last prompt: the same fails with it again.
+    pub rejected_by: Option<String>,
     /// Number of other waiting questions that the last answer settled.
     pub also_settled: usize,
     /// Sub-agent definitions, once the host has sent them.

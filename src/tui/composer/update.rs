@@ -315,6 +315,11 @@ fn submit_nothing(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         return effects.push(ScreenEffect::Send(Command::Fork));
     }
     if model.can_retry && !model.main_is_busy() && model.focus.is_none() {
+        if model.rejected_by.as_deref() == Some(model.session.model.as_str()) {
+            let back = model.keymap.hint(KeyContext::Prompt, Action::Up, "brings the prompt back");
+            model.reply(with_detail("the same would be rejected again", back));
+            return;
+        }
         turn::withdraw_retry(model);
         model.stopped_at = None;
         effects.push(ScreenEffect::Send(Command::Retry));

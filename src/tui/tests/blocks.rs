@@ -374,6 +374,10 @@ fn a_failure_offers_to_try_again_only_while_that_is_possible_and_can_help() {
     let Some(ItemKind::Finish { advice, .. }) = last else { panic!("{last:?}") };
     assert_eq!(advice.as_deref(), Some("no · your next prompt goes without it"));
     screen.enter();
+    assert_eq!(screen.sent(), [], "it would be rejected again");
+    assert_eq!(screen.notice(), "the same would be rejected again · Up brings the prompt back");
+    screen.model.session.model = "opus-5".to_owned();
+    screen.enter();
     assert_eq!(screen.sent(), [Command::Retry], "with another model it may work");
 }
 
