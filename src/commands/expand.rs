@@ -1,6 +1,6 @@
 //! Expands a `/name` at the start of a prompt.
 
-use super::def::{CommandDef, CommandOrigin, CommandProblem};
+use super::def::{CommandDef, CommandOrigin};
 use super::set::CommandSet;
 
 /// Maximum size of a text, in bytes, up to which arguments are inserted: many placeholders for long
@@ -23,11 +23,7 @@ impl CommandSet {
         if let Some(custom) = self.find_callable(name) {
             return Some(Ok(expand_command(custom, arguments)));
         }
-        let refused = |problem: &CommandProblem| match problem {
-            CommandProblem::Refused { name: of, error } if of == name => Some(error.to_string()),
-            _ => None,
-        };
-        let why = self.problems().iter().find_map(refused).filter(|_| !self.is_reserved(name))?;
+        let (_, why) = self.refused().find(|(refused, _)| *refused == name)?;
         Some(Err(format!("{why}. Nothing was sent.")))
     }
 }

@@ -93,6 +93,19 @@ impl CommandSet {
         &self.problems
     }
 
+    /// Returns the commands that cannot be called because of an error in their file, by name, each with the
+    /// error.
+    pub fn refused(&self) -> impl Iterator<Item = (&str, &CommandError)> {
+        let is_called = |name: &str| self.callable().any(|callable| callable.name == name);
+        let refused = self.problems.iter().filter_map(|problem| match problem {
+            CommandProblem::Refused { name, error } => Some((name.as_str(), error)),
+            CommandProblem::Warning(_) => None,
+        });
+        refused.filter(move |(name, _)| {
+            !name.is_empty() && !self.is_reserved(name) && !is_called(name)
+        })
+    }
+
     /// Resolves the name after a slash. The last part of a name is enough if it is unique.
     pub(super) fn find_callable(&self, name: &str) -> Option<&Arc<CommandDef>> {
         if let Some(custom) = self.callable().find(|custom| custom.name == name) {

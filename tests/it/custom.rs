@@ -97,6 +97,24 @@ async fn a_broken_command_is_refused_with_its_line_and_what_is_no_command_is_a_p
 }
 
 #[tokio::test]
+async fn a_broken_command_is_in_the_menu_with_what_is_wrong_and_enter_says_it_in_full() {
+    let scene = Scene::new();
+    scene.world.write(".caliban/commands/ship.md", "---\nmodle: x\n---\nSHIP-1\n");
+    scene.world.write(".claude/commands/clear.md", "TAKEN-1\n");
+    let screen = Screen::start(&scene.world, [], 120, 30);
+    screen.wait_for("? keys");
+    screen.keys("/shi");
+    let shown = screen.wait_for("/ship");
+    assert!(shown.contains("broken, line 2: unknown key `modle`"), "{shown}");
+    screen.keys(ENTER);
+    let shown = screen.wait_for("Nothing was sent.");
+    assert!(shown.contains(".caliban/commands/ship.md:2: unknown key `modle`"), "{shown}");
+    assert!(shown.contains("› /ship") && !shown.contains("unknown command"), "{shown}");
+    assert_eq!(scene.server.requests().len(), 0);
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn init_asks_for_an_agents_md_and_an_existing_one_is_read_before_it_is_written() {
     let scene = Scene::new();
     scene.world.write("AGENTS.md", "OLD-1\n");

@@ -7,7 +7,7 @@ use nucleo_matcher::pattern::{CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher};
 
 use super::{LocalHost, pages};
-use crate::commands::{CommandOrigin, CommandProblem, CommandSet};
+use crate::commands::{CommandError, CommandOrigin, CommandProblem, CommandSet};
 use crate::disk::resolve;
 use crate::protocol::count;
 use crate::subagent::definition::{Definition, DefinitionSource};
@@ -91,7 +91,13 @@ impl LocalHost {
                 description: command.description.clone(),
                 argument_hint: command.argument_hint.clone(),
             });
-            choices.collect()
+            // The user knows the file and asks why it is not there.
+            let refused = commands.refused().map(|(name, CommandError { line, message, .. })| {
+                let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
+                let description = format!("broken{line}: {message}");
+                CommandChoice { name: name.to_owned(), description, argument_hint: None }
+            });
+            choices.chain(refused).collect()
         };
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
     }
