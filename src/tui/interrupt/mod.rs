@@ -12,7 +12,6 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::protocol::AgentPath;
 use crate::tui::agents::picker::AgentAction;
-use crate::tui::composer::MenuKind;
 use crate::tui::keymap::{Action, KeyContext, fixed_hint};
 use crate::tui::layout;
 use crate::tui::model::{InterruptKey, TuiModel};
@@ -174,12 +173,10 @@ impl TuiModel {
                 QuestionStage::Reason(_) | QuestionStage::Rule(_) => InterruptAction::BackToAnswers,
             });
         }
-        if let Some(menu) = &self.composer.menu {
-            // A slash alone is no draft to keep.
-            let clears = key == InterruptKey::Interrupt && menu.kind == MenuKind::Command;
-            return Some(match clears {
-                true => InterruptAction::ClearDraft,
-                false => InterruptAction::CloseMenu,
+        if self.composer.menu.is_some() {
+            return Some(match key {
+                InterruptKey::Interrupt => InterruptAction::ClearDraft,
+                InterruptKey::Escape => InterruptAction::CloseMenu,
             });
         }
         question.map(|_| InterruptAction::TakeKeyboard)

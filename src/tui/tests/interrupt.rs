@@ -8,7 +8,7 @@ use crate::protocol::{
 };
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
-use crate::tui::testing::{TestScreen, finish};
+use crate::tui::testing::{TestScreen, agent_choice, finish};
 
 use super::{busy, root};
 
@@ -559,5 +559,22 @@ fn killing_a_command_gives_back_the_messages_that_wait_for_it() {
         assert_eq!(screen.model.composer.text(), "fix it\nand test it");
         assert_eq!(screen.notice(), "Stopped · 2 queued messages are back in the prompt");
         assert_eq!(screen.model.queue.visible().count(), 0);
+    }
+}
+
+#[test]
+fn with_a_menu_esc_closes_it_and_ctrl_c_clears_the_draft() {
+    for draft in ["/mod", "see @explore"] {
+        let mut screen = TestScreen::new();
+        screen.model.definitions = Some(vec![agent_choice("explore")]);
+        screen.write(draft).esc();
+        assert!(screen.model.composer.menu.is_none());
+        assert_eq!(screen.model.composer.text(), draft);
+        screen.write("x").key(KeyCode::Backspace).ctrl('u').write(draft);
+        assert!(screen.model.composer.menu.is_some(), "{draft}");
+        screen.ctrl('c');
+        assert_eq!((screen.model.composer.text(), &screen.model.composer.menu), ("", &None));
+        screen.key(KeyCode::Up);
+        assert_eq!(screen.model.composer.text(), draft);
     }
 }
