@@ -58,6 +58,24 @@ async fn the_editor_is_not_looked_for_in_the_project() {
 }
 
 #[tokio::test]
+async fn without_a_variable_the_usual_editors_are_tried_outside_of_the_project() {
+    let mut scene = scene_with(&["vi", "nano"]);
+    let editor = scene.world.root().join("tools/nano");
+    executable(&editor, "printf ' and EDITED-77' >> \"$1\"");
+    let bin = scene.world.project_dir().join("bin");
+    let path = format!("{}:{}", bin.display(), editor.parent().unwrap().display());
+    scene.world.env("PATH", &path);
+    let screen = Screen::start(&scene.world, [], 100, 30);
+    screen.wait_for("? keys");
+    screen.keys("draft");
+    screen.wait_for("› draft");
+    screen.keys("\x07");
+    screen.wait_for("and EDITED-77");
+    assert!(!scene.world.exists("bin/ran"));
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn the_doctor_starts_no_program_of_the_project_and_hands_on_no_key() {
     let mut scene = scene_with(&["git"]);
     let git = scene.world.root().join("tools/git");

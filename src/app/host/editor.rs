@@ -15,6 +15,9 @@ use crate::protocol::printable_path;
 /// How long an editor may take to end after SIGTERM.
 const END_WAIT: Duration = Duration::from_secs(2);
 
+/// The editors that are tried if no variable names one.
+const USUAL_EDITORS: [&str; 2] = ["vi", "nano"];
+
 /// The exit code of a shell that does not find a program.
 const NOT_FOUND: i32 = 127;
 
@@ -44,10 +47,14 @@ impl LocalHost {
 
     /// Opens a file in the user's editor and waits for its end.
     async fn run_editor(&self, file: &Path) -> Result<(), String> {
-        let editor = self.env.non_empty("VISUAL").or_else(|| self.env.non_empty("EDITOR"));
-        let editor = editor.ok_or("no editor: set VISUAL or EDITOR")?;
         // A project's program with the name of an editor must not run.
         let env = self.project.without_programs(&child_env(&self.env, 0, &self.secrets));
+        let editor = self.env.non_empty("VISUAL").or_else(|| self.env.non_empty("EDITOR"));
+        let is_installed = |name: &&str| {
+            env.program_folders().any(|folder| folder.is_absolute() && folder.join(name).is_file())
+        };
+        let editor = editor.or_else(|| USUAL_EDITORS.into_iter().find(is_installed));
+        let editor = editor.ok_or("no editor: set VISUAL or EDITOR")?;
         let mut shell = Command::new("/bin/sh")
             .args(["-c", &format!("{editor} \"$1\""), "sh"])
             .arg(file)
