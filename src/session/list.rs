@@ -1,6 +1,5 @@
 //! Summarizes sessions without reading them fully: from first lines, last line and folder.
 
-use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -100,10 +99,7 @@ pub fn summarize_session_if(
         last: last.unwrap_or(header.created),
         first_prompt,
         messages,
-        agents: match header.forked_from {
-            Some(_) => agent_files(dir).len() + copied_agents(dir, &path)?,
-            None => agent_files(dir).len(),
-        },
+        agents: agent_files(dir).len() + header.copied_agents,
     }))
 }
 
@@ -219,23 +215,6 @@ pub fn agent_cost(path: &Path) -> io::Result<Cost> {
 pub fn agent_ids(dir: &Path) -> Vec<AgentId> {
     let files = agent_files(dir);
     files.iter().filter_map(|path| path.file_stem()?.to_str()?.parse().ok()).collect()
-}
-
-/// Returns the number of the agents that worked in the original of a copy: of those, the copy has the results
-/// but no files.
-fn copied_agents(dir: &Path, transcript: &Path) -> io::Result<usize> {
-    let mut lines = BufReader::new(File::open(transcript)?);
-    let (mut found, mut line) = (HashSet::new(), Vec::new());
-    while lines.read_until(b'\n', &mut line)? > 0 {
-        if let Ok(Record::Message(MessageRecord { message, .. })) = Record::parse(&line) {
-            found.extend(message.reported_agents());
-        }
-        line.clear();
-    }
-    agent_ids(dir).iter().for_each(|own| {
-        found.remove(own);
-    });
-    Ok(found.len())
 }
 
 /// Lists the transcripts of sub-agents.

@@ -221,6 +221,13 @@ pub struct SessionHeader {
     /// The session whose history this one continues.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<SessionId>,
+    /// The agents that have worked in that session: of those, this one has the results but no files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub copied_agents: usize,
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// The first line of a sub-agent's transcript.

@@ -1,6 +1,6 @@
 //! The folder of all sessions: creates, resumes and removes them. Everything here blocks on the disk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ use super::sync::UnsyncedFiles;
 use super::transcript::Transcript;
 use super::writer::{self, agent_file, with_hint};
 use crate::protocol::{
-    AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, Cost, EventKind, Journal, Role, RunEnd,
-    RunOutcome, SessionId, Usage, WorktreeInfo, printable_path,
+    AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, Cost, EventKind, Journal, Message, Role,
+    RunEnd, RunOutcome, SessionId, Usage, WorktreeInfo, printable_path,
 };
 
 pub mod find;
@@ -128,7 +128,6 @@ impl SessionStore {
         end_as_result: &EndAsResult<'_>,
     ) -> Result<OpenSession, StoreError> {
         let (transcript, history) = self.load_for_fork(from, end_as_result)?;
-        let journal = self.new_journal(new, Some(from), &transcript)?;
         let dir = self.dir(from);
         let mut agents = list::summarize_agents(&dir);
         for agent in agents.iter_mut().filter(|agent| agent.meta.background == Some(true)) {
@@ -136,6 +135,10 @@ impl SessionStore {
         }
         let lost_reports = lost_reports(&dir, &agents, &AgentPath::root(), &transcript);
         agents.retain(|agent| lost_reports.iter().any(|lost| lost.id == agent.meta.id));
+        let reported = transcript.messages.iter().flat_map(Message::reported_agents);
+        let copied: HashSet<AgentId> =
+            reported.chain(agents.iter().map(|agent| agent.meta.id)).collect();
+        let journal = self.new_journal(new, Some((from, copied.len())), &transcript)?;
         let spent_by_agents = Default::default();
         let journal = Arc::new(journal);
         Ok(OpenSession { journal, transcript, history, agents, spent_by_agents, lost_reports })
@@ -409,10 +412,12 @@ impl SessionStore {
         self.root.join(id.to_string())
     }
 
+    /// Creates the journal of a session, also of a copy: `original` is the session that it continues, with
+    /// the number of agents that have worked there.
     fn new_journal(
         &self,
         new: NewSession,
-        forked_from: Option<SessionId>,
+        original: Option<(SessionId, usize)>,
         history: &Transcript,
     ) -> Result<FileJournal, StoreError> {
         let NewSession { id, cwd, model, provider, agent_tool, branch } = new;
@@ -432,7 +437,8 @@ impl SessionStore {
             provider,
             agent_tool,
             branch,
-            forked_from,
+            forked_from: original.map(|(id, _)| id),
+            copied_agents: original.map_or(0, |(_, agents)| agents),
         };
         let mut records = vec![Record::Session(header)];
         for (n, message) in (1..).zip(&history.messages) {
