@@ -216,7 +216,7 @@ impl Setup {
 
     /// Returns the sources of commands and skills; no file is read yet.
     pub(crate) fn custom(&self) -> CommandSources {
-        let reserved: Vec<&str> = tui::slash::COMMANDS.iter().map(|(name, _)| *name).collect();
+        let reserved: Vec<&str> = tui::slash::COMMANDS.iter().map(|command| command.name).collect();
         let (project, own) = (&self.loaded.project.folders, &self.dirs.config);
         let sources = CommandSources::new(project, own, self.dirs.claude.as_deref(), &reserved);
         let sources = sources.with_shared_home(self.dirs.shared.as_deref());

@@ -51,7 +51,9 @@ fn help_lines(keymap: &Keymap, room: u16, painter: Painter<'_>) -> Vec<Line<'sta
     };
     let mut lines: Vec<_> = keys.iter().flat_map(|(key, words)| row(key, words)).collect();
     lines.push(Line::default());
-    lines.extend(COMMANDS.iter().flat_map(|(name, words)| row(&format!("/{name}"), words)));
+    lines.extend(
+        COMMANDS.iter().flat_map(|command| row(&format!("/{}", command.name), command.description)),
+    );
     lines
 }
 

@@ -9,35 +9,52 @@ use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
 use crate::tui::text::{TextFilter, one_line, truncate};
 
-/// Every command with its description, in the order of the menu.
-pub const COMMANDS: [(&str, &str); 26] = [
-    ("help", "keys and commands"),
-    ("agents", "running, finished and available agents"),
-    ("model", "switch model"),
-    ("effort", "how much the model thinks"),
-    ("permissions", "what may run without asking"),
-    ("hooks", "hooks that run in this session"),
-    ("skills", "skills that agents and you can load"),
-    ("mcp", "MCP server status"),
-    ("memory", "edit the instructions for agents"),
-    ("compact", "summarize to free context"),
-    ("clear", "start an empty session"),
-    ("resume", "resume a session"),
-    ("rename", "name the session"),
-    ("cost", "tokens and cost of the session"),
-    ("usage", "tokens and cost of the session"),
-    ("status", "session, model, directory"),
-    ("diff", "changes since the last commit"),
-    ("review", "review the changes, or what you name"),
-    ("copy", "copy the last answer"),
-    ("export", "write the session to a file"),
-    ("theme", "choose the colours"),
-    ("read", "read the transcript in full"),
-    ("init", "create or improve AGENTS.md"),
-    ("edit", "edit the prompt in $EDITOR"),
-    ("doctor", "check keys, endpoints, terminal, files"),
-    ("quit", "quit"),
+/// A command of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct SlashCommand {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// Whether it takes an argument.
+    pub takes_argument: bool,
+}
+
+/// Every command, in the order of the menu.
+pub const COMMANDS: [SlashCommand; 26] = [
+    plain("help", "keys and commands"),
+    with_argument("agents", "running, finished and available agents"),
+    with_argument("model", "switch model"),
+    with_argument("effort", "how much the model thinks"),
+    with_argument("permissions", "what may run without asking"),
+    plain("hooks", "hooks that run in this session"),
+    plain("skills", "skills that agents and you can load"),
+    plain("mcp", "MCP server status"),
+    plain("memory", "edit the instructions for agents"),
+    with_argument("compact", "summarize to free context"),
+    plain("clear", "start an empty session"),
+    with_argument("resume", "resume a session"),
+    with_argument("rename", "name the session"),
+    plain("cost", "tokens and cost of the session"),
+    plain("usage", "tokens and cost of the session"),
+    plain("status", "session, model, directory"),
+    plain("diff", "changes since the last commit"),
+    with_argument("review", "review the changes, or what you name"),
+    plain("copy", "copy the last answer"),
+    with_argument("export", "write the session to a file"),
+    with_argument("theme", "choose the colours"),
+    plain("read", "read the transcript in full"),
+    with_argument("init", "create or improve AGENTS.md"),
+    with_argument("edit", "edit the prompt in $EDITOR"),
+    plain("doctor", "check keys, endpoints, terminal, files"),
+    plain("quit", "quit"),
 ];
+
+const fn plain(name: &'static str, description: &'static str) -> SlashCommand {
+    SlashCommand { name, description, takes_argument: false }
+}
+
+const fn with_argument(name: &'static str, description: &'static str) -> SlashCommand {
+    SlashCommand { takes_argument: true, ..plain(name, description) }
+}
 
 /// Other words for commands. The menu does not list them.
 const ALIASES: [(&str, &str); 1] = [("exit", "quit")];
@@ -45,27 +62,13 @@ const ALIASES: [(&str, &str); 1] = [("exit", "quit")];
 /// Commands of the table that the runtime expands into prompts.
 const PROMPTS: [&str; 2] = ["init", "review"];
 
-/// Commands that take an argument, beside those that are prompts.
-pub const WITH_ARGUMENT: [&str; 10] = [
-    "agents",
-    "model",
-    "effort",
-    "permissions",
-    "compact",
-    "resume",
-    "rename",
-    "export",
-    "theme",
-    "edit",
-];
-
 /// Commands that need an idle main.
 pub const WAITS: [&str; 3] = ["compact", "clear", "resume"];
 
 /// The command of the table that Enter would run, if the draft is one.
 pub fn builtin(model: &TuiModel) -> Option<&'static str> {
     let name = command_name(model.composer.text())?;
-    let found = COMMANDS.iter().map(|(known, _)| *known).find(|known| *known == name);
+    let found = COMMANDS.iter().map(|known| known.name).find(|known| *known == name);
     found.filter(|name| !is_prompt(model, name))
 }
 
@@ -85,7 +88,7 @@ pub fn look_up(model: &mut TuiModel, query: &str, effects: &mut Vec<ScreenEffect
 /// The menu rows for the text after the slash, the best match first; without one, built-in commands,
 /// then custom ones.
 pub fn matching(written: &[CommandChoice], query: &str) -> Vec<MenuItem> {
-    let ours = COMMANDS.iter().map(|(name, words)| ((*name).to_owned(), (*words).to_owned()));
+    let ours = COMMANDS.iter().map(|known| (known.name.to_owned(), known.description.to_owned()));
     let written = written.iter().map(|command| {
         let hint = command.argument_hint.as_deref().map(|hint| format!(" · {hint}"));
         let detail = format!("{}{}", command.description, hint.unwrap_or_default());

@@ -18,7 +18,7 @@ use crate::tui::page::{PageLine, Tone, update as page};
 use crate::tui::picker::{open, update as picker};
 use crate::tui::reader::update as reader;
 use crate::tui::session::{DEFAULT_EFFORT, ScreenRule, ScreenSession};
-use crate::tui::slash::{COMMANDS, WAITS, WITH_ARGUMENT, command_name, is_prompt, resolve_alias};
+use crate::tui::slash::{COMMANDS, WAITS, command_name, is_prompt, resolve_alias};
 use crate::tui::text::{column_width, one_line, padded, reveal_line, width};
 use crate::tui::{focus, labels};
 
@@ -48,12 +48,12 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
     }
     let typed = name;
     let name = resolve_alias(name);
-    if !COMMANDS.iter().any(|(known, _)| *known == name) {
+    let Some(command) = COMMANDS.iter().find(|known| known.name == name) else {
         model.unknown_command = Some(text.to_owned());
         effects.push(ScreenEffect::Ask(HostRequest::Commands(Vec::new())));
         return true;
-    }
-    if !argument.is_empty() && !WITH_ARGUMENT.contains(&name) {
+    };
+    if !argument.is_empty() && !command.takes_argument {
         // The draft stays: the user may have meant more than the command.
         model.say_while(NoticeCause::Draft, format!("/{typed} takes no argument"));
         return true;
@@ -74,12 +74,12 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
     draft::remember(model, effects);
     match name.as_str() {
         "quit" => quit(model, &typed, effects),
-        name => command(model, name, &argument, effects),
+        name => perform(model, name, &argument, effects),
     }
     true
 }
 
-fn command(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<ScreenEffect>) {
+fn perform(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<ScreenEffect>) {
     match name {
         "help" => model.overlay = Some(Overlay::Help { scroll: 0 }),
         "agents" => agent_list::open(model, argument, effects),
