@@ -23,6 +23,9 @@ use crate::protocol::{
 /// The maximum number of bytes read from each output.
 const MAX_OUTPUT_BYTES: usize = 256 * 1024;
 
+/// The maximum number of characters of a hook's name before what it says.
+const MAX_NAME_CHARS: usize = 60;
+
 /// The exit codes with which a shell says that it could not start a program.
 const NOT_EXECUTABLE: i32 = 126;
 const NOT_FOUND: i32 = 127;
@@ -118,7 +121,7 @@ impl HookRun {
         match answer {
             Ok(HookAnswer { output: said, lines }) => {
                 // What it says counts, not how it is started.
-                let short = clip_chars(&name, MAX_SAID_NAME);
+                let short = clip_chars(&name, MAX_NAME_CHARS);
                 lines.iter().for_each(|line| tell_as(&short, line));
                 Some(said)
             }
@@ -262,9 +265,6 @@ impl HookRun {
         read.map_err(HookFailure::Failed)
     }
 }
-
-/// Maximum characters of a hook's name before what it says.
-const MAX_SAID_NAME: usize = 60;
 
 /// Whether a failed hook says that it has not found something, as in the wrong folder.
 fn misses_file(why: &str) -> bool {

@@ -112,13 +112,13 @@ fn select_row(model: &mut TuiModel, row: usize) -> Option<bool> {
     };
     let was = std::mem::replace(selected, row) == row;
     if !was {
-        disarm(model);
+        clear_pending(model);
     }
     Some(was)
 }
 
 /// Forgets what the keys have begun in a list, which was about another row.
-fn disarm(model: &mut TuiModel) {
+fn clear_pending(model: &mut TuiModel) {
     match &mut model.overlay {
         Some(Overlay::Agents(list)) => list.pending = None,
         Some(Overlay::Picker(picker)) => picker.confirms = false,
