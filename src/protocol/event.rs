@@ -236,8 +236,8 @@ pub enum EventKind {
         context_window: Option<u64>,
         /// The effort level that requests ask for; `None` for the model's default.
         effort: Option<String>,
-        /// The effort levels that the model takes, lowest first; empty if unknown.
-        efforts: Vec<String>,
+        /// The effort levels that the model takes, lowest first; `None` if unknown.
+        efforts: Option<Vec<String>>,
         cause: ModelCause,
     },
     /// A `Shell` command of the user printed something.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 
-use crate::config::models::{Catalogue, ModelInfo, Pricing, Reasoning};
+use crate::config::models::{Catalogue, EffortScale, ModelInfo, Pricing, Reasoning};
 use crate::protocol::{Cost, EnvOverlay, EventKind, Message, ModelCause, Usage};
 use crate::tool::ToolSpec;
 
@@ -79,13 +79,13 @@ impl Model {
 
     /// Describes the model as the one that requests use from now on.
     pub fn changed_event(&self, cause: ModelCause) -> EventKind {
-        let efforts = self.info.effort.as_ref().map(|scale| scale.words()).unwrap_or_default();
+        let words = |scale: &EffortScale| scale.words().into_iter().map(str::to_owned).collect();
         EventKind::ModelChanged {
             provider: self.provider.name().to_owned(),
             model: self.name.clone(),
             context_window: Some(self.info.context_window),
             effort: self.effort.clone().filter(|effort| self.takes_effort(effort)),
-            efforts: efforts.into_iter().map(str::to_owned).collect(),
+            efforts: self.info.effort.as_deref().map(words),
             cause,
         }
     }

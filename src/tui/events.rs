@@ -410,7 +410,12 @@ fn model_changed(
 }
 
 /// Notes the effort level, and says so if only that has changed.
-fn effort_changed(model: &mut TuiModel, name: &str, effort: Option<String>, efforts: Vec<String>) {
+fn effort_changed(
+    model: &mut TuiModel,
+    name: &str,
+    effort: Option<String>,
+    efforts: Option<Vec<String>>,
+) {
     let session = &mut model.session;
     let is_known = session.provider.is_some() && session.model == name;
     session.efforts = efforts;

@@ -30,8 +30,8 @@ pub struct ScreenSession {
     pub provider: Option<String>,
     /// The effort level of the model, unless it is the default.
     pub effort: Option<String>,
-    /// The effort levels that the model takes, lowest first; empty if unknown.
-    pub efforts: Vec<String>,
+    /// The effort levels that the model takes, lowest first; `None` if unknown.
+    pub efforts: Option<Vec<String>>,
     pub mode: PermissionMode,
     pub version: String,
     /// Whether the built-in scripted model is used.

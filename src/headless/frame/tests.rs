@@ -65,7 +65,7 @@ fn the_first_frame_of_a_new_session_has_the_current_model_and_mode() {
         model: "other".to_owned(),
         context_window: None,
         effort: None,
-        efforts: Vec::new(),
+        efforts: None,
         cause: ModelCause::Model,
     };
     let mode = EventKind::ModeChanged { mode: PermissionMode::Plan };

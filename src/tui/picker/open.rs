@@ -43,13 +43,14 @@ pub fn sessions(model: &mut TuiModel, filter: &str, effects: &mut Vec<ScreenEffe
 pub fn efforts(model: &mut TuiModel) {
     let session = &model.session;
     let current = session.effort.as_deref().unwrap_or(DEFAULT_EFFORT).to_owned();
-    let mut picker = Picker::new("effort", PickerRows::Efforts(session.efforts.clone()));
-    if session.efforts.is_empty() {
-        let name = &session.model;
-        picker
-            .notes
-            .push(format!("{name} has no levels to choose from · /effort WORD tries another word"));
-    }
+    let mut picker =
+        Picker::new("effort", PickerRows::Efforts(session.efforts.clone().unwrap_or_default()));
+    let name = &session.model;
+    picker.notes.extend(match session.efforts.as_deref() {
+        None => Some(format!("the effort levels of {name} are not known · /effort WORD sends any")),
+        Some([]) => Some(format!("{name} takes no effort level")),
+        Some(_) => None,
+    });
     picker.selected = picker.all().iter().position(|row| row.label == current).unwrap_or(0);
     model.overlay = Some(Overlay::Picker(Picker { current, ..picker }));
 }

@@ -368,7 +368,7 @@ fn an_effort_is_chosen_from_those_of_the_model() {
         model: "sonnet-5".to_owned(),
         context_window: None,
         effort: effort.map(str::to_owned),
-        efforts: ["low", "high"].map(str::to_owned).to_vec(),
+        efforts: Some(["low", "high"].map(str::to_owned).to_vec()),
         cause: ModelCause::Effort,
     };
     screen.main(changed(Some("low")));
@@ -387,6 +387,27 @@ fn an_effort_is_chosen_from_those_of_the_model() {
     assert_eq!(screen.sent(), [Command::SetEffort { effort: None }]);
     screen.write("/status").enter();
     assert!(picture(&mut screen, 80, 24).contains("sonnet-5 · effort high"));
+}
+
+#[test]
+fn a_model_without_effort_levels_is_not_one_whose_levels_are_unknown() {
+    let shown = |efforts: Option<Vec<String>>| {
+        let mut screen = talked();
+        screen.main(EventKind::ModelChanged {
+            provider: "anthropic".to_owned(),
+            model: "haiku-4-5".to_owned(),
+            context_window: None,
+            effort: None,
+            efforts,
+            cause: ModelCause::Model,
+        });
+        picture(screen.write("/effort").enter(), 80, 24)
+    };
+    let none = shown(Some(Vec::new()));
+    assert!(none.contains("haiku-4-5 takes no effort level") && !none.contains("WORD"), "{none}");
+    let unknown = shown(None);
+    let words = "the effort levels of haiku-4-5 are not known · /effort WORD sends any";
+    assert!(unknown.contains(words), "{unknown}");
 }
 
 #[test]

@@ -466,7 +466,7 @@ fn without_a_model_the_first_screen_says_what_is_enough() {
     assert_eq!(screen.model.composer.text(), "hello");
     assert_eq!(screen.notice(), "No model yet: your text stays here · /model");
     let (provider, model) = ("ollama".to_owned(), "gpt-oss".to_owned());
-    let (effort, efforts) = (None, Vec::new());
+    let (effort, efforts) = (None, None);
     let (context_window, cause) = (None, ModelCause::Model);
     let changed =
         EventKind::ModelChanged { provider, model, context_window, effort, efforts, cause };
