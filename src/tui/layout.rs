@@ -38,6 +38,10 @@ const OPEN_LINES: u16 = 10;
 /// Above a question that covers the panel, its agents keep at most this part of the body.
 const AGENTS_PART: u16 = 4;
 
+/// Below a transcript, they keep up to so many lines even if that is more, but not more than a third: the
+/// header, lines of agents, and two lines of what led to the question.
+const LINES_ABOVE: u16 = 6;
+
 /// Lines of what led to a question that stay above it.
 const LEAD_LINES: u16 = 2;
 
@@ -94,11 +98,6 @@ pub struct Panel {
 }
 
 impl Panel {
-    /// Whether panes below the transcript have one line of text each, so that lines say as much.
-    pub fn is_crowded(&self) -> bool {
-        !self.right && self.slot == 2
-    }
-
     /// Width of a column.
     pub fn column_width(&self) -> u16 {
         (self.area.width - 3 * (self.columns - 1)) / self.columns
@@ -316,14 +315,31 @@ impl ScreenLayout {
     }
 
     /// Lines above a question that covers the panel: its header, and one for each agent, if they are few,
-    /// or what led to the question; without a panel, only that.
+    /// or what led to the question; without a panel, only that. On a small screen, the header alone.
     pub fn lines_above_question(&self, agents: usize) -> u16 {
-        let lines = u16::try_from(agents + 1).unwrap_or(u16::MAX).max(2 + LEAD_LINES);
+        let lines = u16::try_from(agents + 1).unwrap_or(u16::MAX);
+        let part = self.body.height / AGENTS_PART;
         match self.panel {
-            _ if self.small => 0,
-            Some(_) => lines.min(self.body.height / AGENTS_PART),
+            Some(_) if self.small => 1,
+            None if self.small => 0,
+            Some(panel) if panel.right => lines.max(2 + LEAD_LINES).min(part),
+            Some(_) => {
+                let most = part.max(LINES_ABOVE.min(self.body.height / 3));
+                lines.saturating_add(LEAD_LINES).min(most)
+            }
             None => LEAD_LINES,
         }
+    }
+
+    /// Whether agents stand below the transcript. A question goes below their lines then, so that it does
+    /// not change places with them.
+    pub fn has_agents_below(&self) -> bool {
+        self.panel.is_some_and(|panel| !panel.right)
+    }
+
+    /// Whether the body is so low that a question below agents has one place, as high as the room there.
+    pub fn is_low(&self) -> bool {
+        self.body.height < ROOMY_LINES
     }
 
     /// Whether a question covers all that led to it.
@@ -337,15 +353,22 @@ impl ScreenLayout {
     /// the last lines of what led to the question stay: those of the agent that asks, if it is in the panel,
     /// else main's. Returns whether it did.
     pub fn move_panel_above(&mut self, question: Rect, agents: usize, asker: bool) -> bool {
-        let Some(panel) = self.panel.filter(|_| !self.small) else { return false };
+        let Some(panel) = self.panel else { return false };
         if !panel.open.unwrap_or(panel.area).union(panel.area).intersects(question) {
             return false;
         }
         let agents = u16::try_from(agents).unwrap_or(u16::MAX);
-        let Some(room) = question.y.checked_sub(1).filter(|room| *room > 0) else {
+        let least = u16::from(!self.small);
+        let Some(room) = question.y.checked_sub(1).filter(|room| *room >= least) else {
             self.panel = None;
             return false;
         };
+        if self.small {
+            let area = Rect { height: 0, ..panel.area };
+            let header = Some(Rect { y: question.y - 1, height: 1, ..panel.area });
+            self.panel = Some(Panel { area, header, open: None, ..panel });
+            return true;
+        }
         let slots = slots(agents, room, self.body.width >= 160).filter(|_| panel.right);
         let (columns, slot, rows, note) = match slots {
             Some((columns, slot)) => (columns, slot, room, 0),
@@ -366,8 +389,10 @@ impl ScreenLayout {
             }
         };
         let rest = if panel.right { 0 } else { room - note - rows };
-        let open = if asker { rest.min(LEAD_LINES) } else { 0 };
-        let top = rest - open;
+        // On a low screen, the lines of agents have one place, whoever asks.
+        let led = if asker || self.is_low() { rest.min(LEAD_LINES) } else { 0 };
+        let open = if asker { led } else { 0 };
+        let top = rest - led;
         let line = |y: u16| Rect { y, height: 1, ..panel.area };
         self.panel = Some(Panel {
             area: Rect { y: top + 1 + note, height: rows, ..panel.area },
@@ -383,11 +408,19 @@ impl ScreenLayout {
     }
 
     /// Ends the transcript above a question, so that its last lines stay in view: they led to the
-    /// question. `moved` says that a panel stands between them.
+    /// question. `moved` says that a panel stands between them; without room above that, the transcript
+    /// takes what is left below it.
     pub fn end_transcript_above(&mut self, question: Rect, moved: bool) {
         let panel = self.panel.filter(|panel| moved && !panel.right);
         let rows = panel.and_then(|panel| panel.header);
         if rows.is_none() && !question.intersects(self.transcript) {
+            return;
+        }
+        let left = panel.filter(|panel| panel.open.is_none());
+        let left = left.map_or(0, |panel| question.y.saturating_sub(panel.area.bottom()));
+        if left > 0 {
+            self.transcript.y = question.y - left;
+            self.transcript.height = left;
             return;
         }
         let end = rows.map_or(question.y, |rows| rows.y);

@@ -219,7 +219,7 @@ fn draw_form(
     buffer: &mut Buffer,
 ) -> DialogLayout {
     let theme = painter.theme;
-    let FormPlacement { area, roomy } = place_form(model, form, layout, theme);
+    let FormPlacement { area, roomy } = place_form(model, question, form, layout, theme);
     let (width, room) = inner_size(area);
     let style = FormStyle { theme, width, keyboard: open.keyboard, roomy, preview: usize::MAX };
     let tabs = form::draw::tabs(form, style, model.settings.screen_reader);

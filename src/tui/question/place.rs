@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 
 use crate::protocol::Question;
+use crate::tui::agents::AgentState;
 use crate::tui::layout::ScreenLayout;
 use crate::tui::model::TuiModel;
 use crate::tui::question::answers::{AnswerBlock, AnswerLayout};
@@ -45,7 +46,7 @@ pub fn area(
 ) -> Option<Rect> {
     let (open, waiting) = model.questions.current()?;
     Some(match &waiting.form {
-        Some(form) => place_form(model, form, layout, theme).area,
+        Some(form) => place_form(model, &waiting.question, form, layout, theme).area,
         None => place(model, open, &waiting.question, layout, content, theme).area,
     })
 }
@@ -61,9 +62,22 @@ pub struct Placement {
     pub fits: DialogRows,
 }
 
-/// Places the open question: over the transcript if all of it fits there, few lines of the call wrap, and
-/// the panes below have room for some text; else over the body, below a line for each agent, or as many
-/// of these as take nothing from its content.
+impl Placement {
+    /// Whether all of its content and answers are on the screen.
+    fn is_whole(&self) -> bool {
+        self.fits.content == self.all && !self.is_brief()
+    }
+
+    fn is_brief(&self) -> bool {
+        self.fits.layout == AnswerLayout::Brief
+    }
+}
+
+/// Places the open question. Where agents stand below the transcript, it is below their lines, on a low
+/// screen as high as the room there, so that no question moves it; the lines of an agent that asks alone
+/// give way to it, and so does that of a small screen. Elsewhere it is over the transcript if all of it fits there and few lines of the call
+/// wrap, else over the body, below a line for each agent, or as many of these as take nothing from its
+/// content.
 pub fn place(
     model: &TuiModel,
     open: &ShownQuestion,
@@ -93,33 +107,54 @@ pub fn place(
             fits: fit(&forms, all, room, seen, choosing, lower),
         }
     };
-    let is_whole = |placement: &Placement| {
-        placement.fits.content == placement.all && placement.fits.layout != AnswerLayout::Brief
-    };
+    let agents = model.agents.panel().len();
+    let stays = stays_below_agents(model, question, layout);
     let mut placement = fit(layout.transcript);
-    let crowded = layout.panel.is_some_and(|panel| panel.is_crowded());
-    if layout.small || wraps || crowded || !is_whole(&placement) {
-        let kept = layout.lines_above_question(model.agents.panel().len());
-        let body = layout.body;
-        let mut below =
-            |lines| fit(Rect { y: body.y + lines, height: body.height - lines, ..body });
-        placement = below(kept);
-        let mut fewer = (MIN_LINES_ABOVE..kept).rev().chain([0]).filter(|_| kept > 0);
-        while !is_whole(&placement)
-            && let Some(lines) = fewer.next()
-        {
-            let larger = below(lines);
-            let is_brief = |placement: &Placement| placement.fits.layout == AnswerLayout::Brief;
-            if is_whole(&larger) || lines == 0 && is_brief(&placement) && !is_brief(&larger) {
-                placement = larger;
-            }
-        }
+    if stays {
+        placement = fit(below_agents(layout, layout.lines_above_question(agents)));
+    } else if layout.small || layout.has_agents_below() || wraps || !placement.is_whole() {
+        let kept = layout.lines_above_question(agents);
+        placement = place_over_body(kept, |lines| fit(below_agents(layout, lines)));
     }
-    let fits = placement.fits;
+    let mut fits = placement.fits;
     let rows = fits.content + fits.reason_gap + fits.gap + fits.lower;
     let area = placement.area;
+    if stays && layout.is_low() {
+        fits.gap += inner_size(area).1.saturating_sub(rows);
+        return Placement { fits, ..placement };
+    }
     let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
     placement.area = Rect::new(area.x, area.bottom() - height, area.width, height);
+    placement
+}
+
+/// Whether the question leaves the lines of agents their place above it: they stand below the transcript,
+/// and one of them is not the one that asks.
+fn stays_below_agents(model: &TuiModel, question: &Question, layout: &ScreenLayout) -> bool {
+    let is_other = |agent: &&AgentState| agent.path != question.path;
+    layout.has_agents_below() && !layout.small && model.agents.panel().iter().any(is_other)
+}
+
+/// The body below so many lines.
+fn below_agents(layout: &ScreenLayout, lines: u16) -> Rect {
+    let body = layout.body;
+    let lines = lines.min(body.height);
+    Rect { y: body.y + lines, height: body.height - lines, ..body }
+}
+
+/// Places a question below `kept` lines, or below fewer of these if all of it fits then. It covers all of
+/// them if that alone makes its answers fit.
+fn place_over_body(kept: u16, mut below: impl FnMut(u16) -> Placement) -> Placement {
+    let mut placement = below(kept);
+    let mut fewer = (MIN_LINES_ABOVE..kept).rev().chain([0]).filter(|_| kept > 0);
+    while !placement.is_whole()
+        && let Some(lines) = fewer.next()
+    {
+        let larger = below(lines);
+        if larger.is_whole() || lines == 0 && placement.is_brief() && !larger.is_brief() {
+            placement = larger;
+        }
+    }
     placement
 }
 
@@ -129,10 +164,11 @@ pub struct FormPlacement {
     pub roomy: bool,
 }
 
-/// Places a form: over the transcript if the highest tab fits there, else over the body. All tabs have
-/// the same place.
+/// Places a form: below the lines of agents that stand below the transcript, as a question; elsewhere over
+/// the transcript if the highest tab fits there, else over the body. All tabs have the same place.
 pub fn place_form(
     model: &TuiModel,
+    question: &Question,
     form: &AnswerForm,
     layout: &ScreenLayout,
     theme: &Theme,
@@ -149,16 +185,22 @@ pub fn place_form(
         lines.max().unwrap_or(0) + head
     };
     let body = layout.body;
-    let kept = layout.lines_above_question(model.agents.panel().len());
-    let below = Rect { y: body.y + kept, height: body.height - kept, ..body };
-    let transcript = Some(layout.transcript).filter(|_| !layout.small);
-    let places = [(transcript, true), (Some(below), true), (Some(body), true), (Some(body), false)];
+    let below = below_agents(layout, layout.lines_above_question(model.agents.panel().len()));
+    let stays = stays_below_agents(model, question, layout);
+    let transcript =
+        Some(layout.transcript).filter(|_| !layout.small && !layout.has_agents_below());
+    let largest = if stays { below } else { body };
+    let places =
+        [(transcript, true), (Some(below), true), (Some(largest), true), (Some(largest), false)];
     let fits = places.into_iter().find_map(|(area, roomy)| {
         let area = area?;
         let rows = needed(area, roomy);
         (rows <= inner_size(area).1).then_some((area, roomy, rows))
     });
-    let (area, roomy, rows) = fits.unwrap_or((body, false, inner_size(body).1));
+    let (area, roomy, rows) = fits.unwrap_or((largest, false, inner_size(largest).1));
+    if stays && layout.is_low() {
+        return FormPlacement { area, roomy };
+    }
     let height = u16::try_from(rows + 2).unwrap_or(u16::MAX).min(area.height);
     FormPlacement { area: Rect::new(area.x, area.bottom() - height, area.width, height), roomy }
 }

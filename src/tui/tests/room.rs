@@ -316,8 +316,8 @@ fn asked_beside(agents: usize, lines: usize) -> TestScreen {
 }
 
 #[test]
-fn panes_with_one_line_of_text_become_lines_above_a_question() {
-    for agents in [3, 4] {
+fn panes_below_the_transcript_become_lines_above_a_question() {
+    for agents in [2, 3] {
         let shown = picture(&mut asked_beside(agents, 0), 80, 24);
         let lines: Vec<&str> = shown.lines().collect();
         let top = lines.iter().position(|line| line.starts_with('╭')).unwrap();
@@ -332,20 +332,18 @@ fn panes_with_one_line_of_text_become_lines_above_a_question() {
                 "{shown}"
             );
         }
-        assert!(lines[..first].contains(&"› go"), "main's text stays: {shown}");
-        assert_eq!(lines[top + 8].chars().next(), Some('╰'), "all of the question: {shown}");
+        let end = lines.iter().position(|line| line.starts_with('╰')).unwrap();
+        assert!(lines[end + 1].contains("waiting for"), "down to the work line: {shown}");
     }
-    let shown = picture(&mut asked_beside(2, 0), 80, 24);
-    assert!(shown.contains("\n▌  Another one.\n"), "panes with more text stay: {shown}");
 }
 
 #[test]
 fn agents_keep_their_lines_before_a_question_takes_blank_ones() {
-    let shown = picture(&mut asked_beside(3, 8), 80, 24);
+    let shown = picture(&mut asked_beside(3, 5), 80, 24);
     for agent in ["▌1 map", "▌2 map", "▌3 map"] {
         assert!(shown.contains(agent), "{agent}: {shown}");
     }
-    assert!(shown.contains("8 + let a = 8;") && shown.contains("│ 1  Yes "), "{shown}");
+    assert!(shown.contains("5 + let a = 5;") && shown.contains("│ 1  Yes "), "{shown}");
 }
 
 #[test]
@@ -359,23 +357,91 @@ fn of_a_few_agents_each_keeps_a_line_above_a_long_question() {
     }
 }
 
-/// Agents that all ask about a command with a change of so many lines.
-fn all_ask(agents: usize, lines: usize) -> TestScreen {
+/// As many agents, of which those chosen ask about a change of so many lines.
+fn asking(
+    agents: usize,
+    asks: impl Fn(usize) -> bool,
+    lines: impl Fn(usize) -> usize,
+) -> TestScreen {
     let mut screen = TestScreen::new();
     screen.prompt("go");
     for at in 1..=agents {
         let agent = screen.agent(&AgentPath::root(), &format!("explore-{at}"), "map it");
         screen.says(&agent, "One line.\n\nAnother one.");
-        let id = u64::try_from(at).unwrap();
-        let mut question = TestScreen::question(&agent, id, &format!("explore-{at}"), "psql shop");
-        if let EventKind::PermissionAsked(question) = &mut question {
-            let added = (1..=lines).map(|at| format!("+let a = {at};\n")).collect::<String>();
-            question.preview = Some(format!("@@ -1,0 +1,{lines} @@\n{added}"));
+        if asks(at) {
+            screen.event(&agent, change(&agent, at, lines(at)));
         }
-        screen.event(&agent, question);
     }
     screen.wait(5000);
     screen
+}
+
+/// A question about a command with a change of so many lines.
+fn change(asker: &AgentPath, number: usize, lines: usize) -> EventKind {
+    let id = u64::try_from(number).unwrap();
+    let mut question = TestScreen::question(asker, id, &format!("explore-{number}"), "psql shop");
+    if let EventKind::PermissionAsked(question) = &mut question
+        && lines > 0
+    {
+        let added = (1..=lines).map(|at| format!("+let a = {at};\n")).collect::<String>();
+        question.preview = Some(format!("@@ -1,0 +1,{lines} @@\n{added}"));
+    }
+    question
+}
+
+fn all_ask(agents: usize, lines: usize) -> TestScreen {
+    asking(agents, |_| true, |_| lines)
+}
+
+#[test]
+fn of_a_few_agents_each_keeps_a_line_above_a_question_of_any_length() {
+    for (height, agents) in [(24, 2), (24, 3), (24, 4), (24, 5), (30, 3), (30, 5), (40, 5)] {
+        for lines in 0..=24 {
+            let mut screen = asking(agents, |at| at == agents, |_| lines);
+            let shown = picture(&mut screen, 80, height);
+            let top = shown.lines().position(|line| line.starts_with('╭')).unwrap();
+            let above: String = shown.lines().take(top).collect();
+            for agent in 1..=agents {
+                let row = format!("{agent} map");
+                assert!(above.contains(&row), "{row}, {lines} lines, {height} rows: {shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn questions_and_agents_keep_their_places_from_one_question_to_the_next() {
+    for (height, agents) in [(24, 2), (24, 3), (24, 5), (24, 8), (24, 30), (20, 4), (30, 5)] {
+        let lengths = [0, 12, 1, 40, 7, 9, 3, 11];
+        let mut screen = asking(agents, |_| true, |at| lengths[at % lengths.len()]);
+        let main = root();
+        screen.event(&main, change(&main, agents + 1, 2)).wait(1500);
+        let mut places = Vec::new();
+        for _ in 0..=agents {
+            let shown = picture(&mut screen, 80, height);
+            let row = |start: &str| {
+                let row = shown.lines().position(|line| line.starts_with(start));
+                row.unwrap_or_else(|| panic!("{start}: {shown}"))
+            };
+            let led = shown.lines().nth(row("╭") - 1).unwrap();
+            assert!(
+                led.contains("Another one.") || led.contains(&format!("{agents} agents")),
+                "{led}: {shown}"
+            );
+            places.push((row("╭"), row("╰"), row(&format!("─ {agents} agents"))));
+            screen.key(KeyCode::Tab).wait(1500);
+        }
+        places.dedup();
+        assert_eq!(places.len(), 1, "80x{height}, {agents} agents: {places:?}");
+    }
+}
+
+#[test]
+fn on_a_small_screen_one_line_above_a_question_counts_the_agents() {
+    let shown = picture(&mut asking(5, |at| at > 3, |_| 0), 60, 15);
+    let top = shown.lines().position(|line| line.starts_with('╭')).unwrap();
+    let above = shown.lines().nth(top - 1).unwrap();
+    assert!(above.starts_with("─ 5 agents · 3 running · ⚑ 2 need you"), "{shown}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::pictures::{picture, picture_by};
 use super::seen::asked;
 use super::{busy, root};
 
-const SIZES: [(u16, u16); 2] = [(80, 24), (120, 40)];
+const SIZES: [(u16, u16); 2] = [(80, 40), (120, 40)];
 
 fn command(line: String) -> impl FnOnce(&mut Question) {
     move |question| {
