@@ -27,12 +27,16 @@ pub fn thousands(number: u64) -> String {
     }
 }
 
-/// Formats a size: `82 kB`.
+/// Formats a size: `82 kB`. Not rounded up, so that what is over a limit does not look as if it were not.
 pub fn byte_size(bytes: u64) -> String {
+    let tenths =
+        |unit: u64, name: &str| format!("{}.{} {name}", bytes / unit, bytes / (unit / 10) % 10);
     match bytes {
         0..1_000 => count(bytes as usize, "byte"),
-        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes / 100_000 % 10),
+        1_000..10_000 => tenths(1_000, "kB"),
+        10_000..1_000_000 => format!("{} kB", bytes / 1_000),
+        1_000_000..1_000_000_000 => tenths(1_000_000, "MB"),
+        _ => tenths(1_000_000_000, "GB"),
     }
 }
 
@@ -68,6 +72,19 @@ pub fn limit_in_usd(limit: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_size_has_two_digits_at_least() {
+        for (bytes, shown) in [
+            (27, "27 bytes"),
+            (1_983, "1.9 kB"),
+            (82_000, "82 kB"),
+            (31_522_806, "31.5 MB"),
+            (3 << 30, "3.2 GB"),
+        ] {
+            assert_eq!(byte_size(bytes), shown);
+        }
+    }
 
     #[test]
     fn money_is_never_rounded_to_nothing() {

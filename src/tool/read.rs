@@ -138,7 +138,7 @@ fn read(
         return Err(ToolError::failed(format!(
             "{} is binary ({}). Inspect it with Bash and a suitable program.",
             path.display(),
-            size(metadata.len())
+            byte_size(metadata.len())
         )));
     }
     if metadata.len() > MAX_BYTES {
@@ -146,7 +146,7 @@ fn read(
             return Err(ToolError::failed(format!(
                 "{} has {}: too much at once. Give offset and limit, or search it with Grep.",
                 path.display(),
-                size(metadata.len())
+                byte_size(metadata.len())
             )));
         }
         ledger.note(real, &metadata, None);
@@ -293,15 +293,6 @@ fn whole(path: &Path, reader: impl io::Read) -> Result<Vec<u8>, ToolError> {
     Ok(bytes)
 }
 
-/// Formats a number of bytes: `34 KB`.
-pub(super) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1024 => format!("{bytes} bytes"),
-        1024..1_048_576 => format!("{} KB", bytes / 1024),
-        _ => format!("{} MB", bytes / 1_048_576),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
@@ -373,7 +364,7 @@ mod tests {
         std::fs::File::options().append(true).open(&path).unwrap().set_len(3 << 30).unwrap();
         assert_eq!(
             bench.error("Read", json!({"file_path": "huge"})).await,
-            "huge has 3072 MB: too much at once. Give offset and limit, or search it with Grep."
+            "huge has 3.2 GB: too much at once. Give offset and limit, or search it with Grep."
         );
     }
 

@@ -18,11 +18,10 @@ use serde_json::Value;
 use url::Url;
 
 use super::api::{PreparedCall, SoftKind, Tool, ToolContext, ToolError, ToolOutcome};
-use super::read;
 use super::spec::{InvalidInput, ToolSpec};
 use super::web_guard::{AddressGuard, RefusedAddress};
 use super::web_text;
-use crate::protocol::{Access, EnvOverlay};
+use crate::protocol::{Access, EnvOverlay, byte_size};
 
 const FETCH_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum bytes read of a body.
@@ -270,7 +269,7 @@ async fn page(
             break;
         }
     }
-    let summary = read::size(body.len() as u64);
+    let summary = byte_size(body.len() as u64);
     cx.blocking(move |_| {
         let mut text = web_text::readable(&content_type, &body)?;
         if text.is_empty() {

@@ -4,7 +4,7 @@ use super::finding::Finding;
 use crate::commands::{self, CommandSet};
 use crate::config::{LoadedConfig, Trust};
 use crate::memory::Memory;
-use crate::protocol::{count, printable_path};
+use crate::protocol::{byte_size, count, printable_path};
 use crate::subagent::registry::{DefinitionProblem, Definitions};
 
 /// Lists the configuration files that were read, and their ignored entries.
@@ -61,7 +61,7 @@ pub fn memory(memory: &Memory) -> Vec<Finding> {
         0 => "none; /init drafts an AGENTS.md".to_owned(),
         _ => {
             let names: Vec<String> = memory.files().map(printable_path).collect();
-            format!("{}, {} KB", names.join(", "), memory.text().len().div_ceil(1024))
+            format!("{}, {}", names.join(", "), byte_size(memory.text().len() as u64))
         }
     };
     let notices = memory.notices.iter().map(|notice| Finding::note("memory", notice.clone()));
