@@ -361,7 +361,17 @@ fn resolve_trust(cli: &Cli, setup: Setup) -> Result<TrustOutcome, AppError> {
     let (answer, typed) =
         parts::block_on(async { Ok(tui::ask_trust(&question, &settings).await?) })?;
     match answer {
-        TrustAnswer::NotNow => Ok(TrustOutcome::Start(Box::new(setup), typed)),
+        TrustAnswer::NotNow => {
+            let mut setup = setup;
+            // The user has just read what that is.
+            let known = setup.trust.notice(&setup.loaded.untrusted);
+            setup.loaded.notices.retain(|notice| known.as_ref() != Some(notice));
+            if known.is_some() {
+                let words = "What you have not trusted stays off. `caliban trust` accepts it.";
+                setup.loaded.notices.push(words.to_owned());
+            }
+            Ok(TrustOutcome::Start(Box::new(setup), typed))
+        }
         TrustAnswer::Quit => Ok(TrustOutcome::Exit(0)),
         TrustAnswer::Signal(number) => {
             Ok(TrustOutcome::Exit(u8::try_from(128 + number).unwrap_or(1)))

@@ -40,10 +40,41 @@ impl MemoryPlaces {
 
     /// A path as the user would name it.
     pub fn name(&self, path: &Path, cwd: &Path) -> String {
-        let at_home = || Some(Path::new("~").join(path.strip_prefix(self.home.as_ref()?).ok()?));
-        match path.strip_prefix(cwd) {
-            Ok(below) => printable_path(below),
-            Err(_) => printable_path(&at_home().unwrap_or_else(|| path.to_owned())),
+        name_from(path, cwd, self.home.as_deref())
+    }
+}
+
+/// A path from the working directory, in it and in the folders above, else from home.
+fn name_from(path: &Path, cwd: &Path, home: Option<&Path>) -> String {
+    let at_home = || Some(Path::new("~").join(path.strip_prefix(home?).ok()?));
+    let above = || {
+        let folder = path.parent().filter(|folder| Some(*folder) != home)?;
+        let levels = cwd.strip_prefix(folder).ok()?.components();
+        let up: PathBuf = levels.map(|_| Path::new("..")).collect();
+        Some(up.join(path.file_name()?))
+    };
+    match path.strip_prefix(cwd) {
+        Ok(below) => printable_path(below),
+        Err(_) => printable_path(&above().or_else(at_home).unwrap_or_else(|| path.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_from_the_working_directory_or_from_home() {
+        for (path, cwd, name) in [
+            ("/srv/shop/AGENTS.md", "/srv/shop", "AGENTS.md"),
+            ("/srv/shop/AGENTS.md", "/srv/shop/src", "../AGENTS.md"),
+            ("/srv/shop/AGENTS.md", "/srv/shop/src/a", "../../AGENTS.md"),
+            ("/home/ann/AGENTS.md", "/home/ann/shop", "~/AGENTS.md"),
+            ("/home/ann/.config/caliban/AGENTS.md", "/srv", "~/.config/caliban/AGENTS.md"),
+            ("/etc/AGENTS.md", "/srv", "/etc/AGENTS.md"),
+        ] {
+            let home = Some(Path::new("/home/ann"));
+            assert_eq!(name_from(Path::new(path), Path::new(cwd), home), name);
         }
     }
 }

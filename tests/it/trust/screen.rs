@@ -60,7 +60,8 @@ async fn not_now_goes_on_without_it_and_says_so_once() {
         screen.wait_for(ANSWERS);
         screen.keys(key);
         let shown = screen.wait_for("1  Yes");
-        assert_eq!(shown.matches("Ignored until").count(), 1, "{shown}");
+        assert_eq!(shown.matches("What you have not trusted stays off").count(), 1, "{shown}");
+        assert!(!shown.contains("Ignored until"), "the user has just read it: {shown}");
         assert!(!scene.world.exists("made.txt"), "{shown}");
         let later = Screen::start(&scene.world, NOTHING, 100, 30);
         later.wait_for(QUESTION);
