@@ -26,10 +26,13 @@ pub trait ScreenHost: Send + Sync {
     fn end_editor(&self);
 }
 
+/// The maximum number of files that a search finds.
+pub const MAX_FILES_FOUND: usize = 50;
+
 /// A request to the host. It holds its own reply: empty on the way there, filled in on the way back.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostRequest {
-    /// Paths below the working directory that match the query, best first, up to 50.
+    /// Paths below the working directory that match the query, best first, up to [`MAX_FILES_FOUND`].
     Files { query: String, paths: Vec<String> },
     /// Sub-agent definitions.
     Agents(Vec<AgentChoice>),

@@ -13,14 +13,11 @@ use crate::protocol::count;
 use crate::subagent::definition::{Definition, DefinitionSource};
 use crate::subagent::registry::{DefinitionProblem, Definitions};
 use crate::tool::{IgnoreFiles, walk};
-use crate::tui::host::{AgentChoice, CommandChoice, MemoryChoice};
+use crate::tui::host::{AgentChoice, CommandChoice, MAX_FILES_FOUND, MemoryChoice};
 use crate::tui::page::PageLine;
 
 /// The maximum number of files to search.
 const FILES_SEARCHED: usize = 50_000;
-
-/// The maximum number of search results.
-const FILES_SHOWN: usize = 50;
 
 /// The file of instructions that `/memory` offers to create.
 const MEMORY_FILE: &str = "AGENTS.md";
@@ -169,5 +166,5 @@ fn best_files(cwd: &Path, query: &str) -> Vec<String> {
     let pattern = Pattern::parse(query, CaseMatching::Smart, Normalization::Smart);
     let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
     let matches = pattern.match_list(files, &mut matcher);
-    matches.into_iter().take(FILES_SHOWN).map(|(path, _)| path).collect()
+    matches.into_iter().take(MAX_FILES_FOUND).map(|(path, _)| path).collect()
 }

@@ -1,7 +1,7 @@
 //! Changes of the draft, and the menu that follows them.
 
 use crate::tui::composer::{Menu, MenuKind, image_request, mention};
-use crate::tui::host::HostRequest;
+use crate::tui::host::{HostRequest, MAX_FILES_FOUND};
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::Overlay;
@@ -77,7 +77,8 @@ pub fn refresh_menu(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         }
     };
     let kind = trigger.kind;
-    let menu = Menu { kind, start: trigger.start, query: trigger.query, items, selected: 0 };
+    let (start, query) = (trigger.start, trigger.query);
+    let menu = Menu { kind, start, query, items, has_more: false, selected: 0 };
     model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
 }
 
@@ -94,8 +95,9 @@ pub fn files_found(model: &mut TuiModel, query: &str, paths: &[String]) {
     };
     let selected = model.composer.menu.as_ref().map_or(0, |menu| menu.selected);
     let selected = selected.min(items.len().saturating_sub(1));
-    let menu =
-        Menu { kind: trigger.kind, start: trigger.start, query: trigger.query, items, selected };
+    let (kind, start, query) = (trigger.kind, trigger.start, trigger.query);
+    let has_more = paths.len() >= MAX_FILES_FOUND;
+    let menu = Menu { kind, start, query, items, has_more, selected };
     model.composer.menu = Some(menu).filter(|menu| !menu.items.is_empty());
 }
 

@@ -177,7 +177,10 @@ pub fn draw_menu(
         MenuKind::Path => "files",
     };
     let all = menu.items.len();
-    let note = popup::position(menu.selected, all, all > usize::from(area.height - 2), false);
+    let mut note = popup::position(menu.selected, all, all > usize::from(area.height - 2), false);
+    if menu.has_more && !note.is_empty() {
+        note.push('+');
+    }
     let title = PopupTitle { name, filter: None, note };
     if question.is_some_and(|question| area.right() > question.right()) {
         popup::clear_beside(area, theme, buffer);

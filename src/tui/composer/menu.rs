@@ -21,6 +21,8 @@ pub struct Menu {
     /// The text typed after that character.
     pub query: String,
     pub items: Vec<MenuItem>,
+    /// Whether there may be more files than it has.
+    pub has_more: bool,
     pub selected: usize,
 }
 

@@ -292,6 +292,20 @@ fn tab_completes_a_file_in_an_own_command_and_only_when_asked() {
 }
 
 #[test]
+fn a_menu_that_may_lack_files_says_so() {
+    let shown = |found: usize| {
+        let mut screen = TestScreen::new();
+        screen.write("@ma");
+        let paths = (0..found).map(|at| format!("src/main-{at}.rs")).collect();
+        let (query, at) = ("ma".to_owned(), screen.at);
+        screen.send(Msg::Host { reply: HostRequest::Files { query, paths }, at });
+        super::pictures::picture(&mut screen, 80, 24)
+    };
+    assert!(shown(49).contains("1 of 49 ") && !shown(49).contains("49+"));
+    assert!(shown(50).contains("1 of 50+"), "{}", shown(50));
+}
+
+#[test]
 fn a_completed_name_is_one_word_of_a_command_and_hides_nothing() {
     let found = |typed: &str, query: &str, name: &str| {
         let mut screen = TestScreen::new();

@@ -94,6 +94,8 @@ fn enter_chooses_the_row_of_the_cursor_and_nothing_before_there_is_one() {
 #[test]
 fn several_options_are_ticked_with_space_and_digits_and_sent_in_their_order() {
     let mut screen = asked(&json!([features()]));
+    screen.write(" ");
+    assert_eq!(screen.notice(), "no row is selected yet · ↑↓ or a digit selects one");
     screen.enter();
     assert_eq!(screen.notice(), "no answer yet · Space or a digit ticks an option");
     screen.write("31").key(KeyCode::Down).write(" ");

@@ -215,10 +215,15 @@ impl AnswerForm {
 
     fn press_letter(&mut self, letter: char, input: &Value, visible: &[u8]) -> FormOutcome {
         if letter == ' ' {
-            if let Some(question) = self.current_mut()
-                && let Some(row) = question.row.filter(|row| is_among(*row, visible))
-            {
-                question.toggle(row);
+            let Some(question) = self.current_mut() else { return FormOutcome::Done };
+            match question.row {
+                Some(row) if is_among(row, visible) => question.toggle(row),
+                None if question.asked.multi_select => {
+                    return FormOutcome::Remark(
+                        "no row is selected yet · ↑↓ or a digit selects one",
+                    );
+                }
+                _ => {}
             }
             return FormOutcome::Done;
         }
