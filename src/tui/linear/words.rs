@@ -35,6 +35,9 @@ impl DrawnRow {
 const SIGNS: [(char, &str); 5] =
     [('✓', "done"), ('✗', "failed"), ('⊘', "cancelled"), ('∅', "empty"), ('▸', "")];
 
+/// Words behind a sign that say more than its own.
+const ENDS: [&str; 3] = ["stopped", "cancelled", "denied"];
+
 /// The part of a question that a row belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowPart {
@@ -124,8 +127,9 @@ pub fn clean_row(row: &str) -> Row {
     while let Some(c) = letters.next() {
         selected |= c == '▸';
         if let Some((_, word)) = SIGNS.iter().find(|(sign, _)| *sign == c) {
-            let rest: String = letters.clone().skip_while(|c| *c == ' ').take(word.len()).collect();
-            if rest != *word {
+            let rest: String = letters.clone().skip_while(|c| *c == ' ').collect();
+            let says_more = ENDS.iter().any(|end| !word.is_empty() && rest.starts_with(end));
+            if !rest.starts_with(word) && !says_more {
                 text.push_str(word);
                 text.extend((!word.is_empty() && letters.peek() != Some(&' ')).then_some(' '));
             }
@@ -250,6 +254,8 @@ mod tests {
             ("● Read lib/a.sh   12 lines", "Read lib/a.sh  12 lines"),
             ("✓ done in 0:10 · 3 agents ✓ 2 ✗ 1", "done in 0:10, 3 agents done 2 failed 1"),
             ("  └ … +5 lines · Ctrl+O", "... +5 lines, Ctrl+O"),
+            ("⊘ stopped after 0:12 · 2 agents ⊘ 2", "stopped after 0:12, 2 agents cancelled 2"),
+            ("● Question   ✗ cancelled", "Question  cancelled"),
         ] {
             assert_eq!(clean(row), words, "{row}");
         }

@@ -204,6 +204,20 @@ fn sentence(question: &Question) -> String {
     format!("{} {verb}{object}", asker(question))
 }
 
+/// The request without the name of what it is about, which the content has.
+pub fn spoken_request(question: &Question) -> &'static str {
+    match &question.access {
+        Access::Write { .. } if question.tool == "Write" => "wants to write a file",
+        Access::Write { .. } => "wants to edit a file",
+        Access::Read { .. } => "wants to read a file",
+        Access::Command { .. } => "wants to run a command",
+        Access::Fetch { .. } => "wants to fetch from the web",
+        Access::Agent { .. } => "wants to start an agent",
+        Access::Skill { .. } => "wants to use a skill",
+        _ => "needs you",
+    }
+}
+
 /// The verb of the request, and what it is about: `wants to edit ` and the path.
 pub fn request(question: &Question) -> (String, String) {
     if let Some(asked) = UserQuestion::from_input(&question.input)

@@ -338,7 +338,11 @@ fn title(
         left.push(Span::styled(format!(" {verb}"), theme.text));
         left.push(Span::styled(numbered(object), theme.text.add_modifier(bold)));
     } else {
-        left.push(Span::styled(" needs you", theme.text));
+        let words = match model.settings.screen_reader {
+            true => content::spoken_request(question),
+            false => "needs you",
+        };
+        left.push(Span::styled(format!(" {words}"), theme.text));
     }
     let counts = [(added, "+", theme.added), (removed, "−", theme.removed)];
     let counts = counts.into_iter().filter(|(lines, ..)| *lines > 0);

@@ -365,7 +365,7 @@ fn the_signs_of_a_path_are_said_in_the_question_and_in_its_answers() {
         .draw()
         .wait(2000);
     let said = lines.frame(false).lines;
-    assert_eq!(said[2..4], ["Question:", "main needs you"], "{said:#?}");
+    assert_eq!(said[2..4], ["Question:", "main wants to write a file"], "{said:#?}");
     assert!(said.contains(&format!("  main wants to write \"{}\"", &path[5..])), "{said:#?}");
     let grant = "2  Yes, and all edits in \"a•─·…✓/e\u{301}e\u{301}/\" by main this session";
     assert!(said.iter().any(|line| line == grant), "{said:#?}");
