@@ -99,8 +99,14 @@ impl Failure {
     /// The text on the screen, for a failure that the provider named so. An overload is one only if
     /// the provider says so.
     pub fn describe_with(self, error: Option<&ApiError>) -> String {
-        let failed = "the provider failed";
+        let failed = "server error";
         match (self, error) {
+            (Self::BadRequest, Some(ApiError { status: Some(402), .. })) => {
+                "payment required".to_owned()
+            }
+            (Self::Auth | Self::SoftAuth, Some(ApiError { status: Some(403), .. })) => {
+                "not allowed".to_owned()
+            }
             (Self::Overloaded, Some(ApiError { status: Some(status), .. }))
                 if !matches!(status, 503 | 529) =>
             {

@@ -304,11 +304,11 @@ fn not_found(report: &ErrorReport, model: &str, endpoint: &Endpoint) -> String {
     let said = if said == format!("model: {model}") { String::new() } else { quoted(&said) };
     match missing {
         Missing::Model => format!(
-            "{label} does not know the model {model} (404){said}. Choose one with /model or --model"
+            "{label} does not know the model {model} (404){said}. Choose one with --model, or /model on the screen"
         ),
         Missing::Url => format!("{host} does not know {url} (404){said}. Check base_url"),
         Missing::Either => format!(
-            "{host} does not know the model {model} or the address {url} (404){said}. Choose a model with /model or --model, or check base_url"
+            "{host} does not know the model {model} or the address {url} (404){said}. Choose a model with --model, or /model on the screen, or check base_url"
         ),
     }
 }

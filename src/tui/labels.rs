@@ -285,10 +285,9 @@ pub fn denial_label(denial: &Denial) -> String {
     }
 }
 
-/// Describes a failure that the provider named so: `failed: timeout`, or `the provider failed (HTTP 500)`.
+/// Describes a failure that the provider named so: `failed: timeout`, or `failed: server error (HTTP 500)`.
 pub fn failure_label(failure: Failure, error: Option<&ApiError>) -> String {
-    let words = failure.describe_with(error);
-    if words == failure.describe() { format!("failed: {words}") } else { words }
+    format!("failed: {}", failure.describe_with(error))
 }
 
 /// The failed request that ended an agent.

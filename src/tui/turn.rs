@@ -83,7 +83,7 @@ fn retry_hint(model: &TuiModel) -> Option<String> {
     let hint = model.keymap.hint(KeyContext::Prompt, Action::Submit, "tries again")?;
     Some(match model.composer.is_empty() {
         true => hint,
-        false => format!("clear the prompt, then {hint}"),
+        false => format!("clear the draft, then {hint}"),
     })
 }
 
@@ -149,6 +149,7 @@ fn advice(model: &TuiModel, outcome: &RunOutcome) -> Option<String> {
         RunEnd::MaxTurns { .. } | RunEnd::TimeLimit { .. } | RunEnd::MaxTokens { .. } => {
             Some("say \"go on\" to continue".to_owned())
         }
+        RunEnd::Empty => Some("say \"go on\", or choose another model: /model".to_owned()),
         RunEnd::Budget { .. } => Some(match model.session.resumable {
             true => format!("quit, then {RAISE_BUDGET}"),
             false => "start again with a higher --max-budget-usd".to_owned(),

@@ -73,13 +73,13 @@ fn a_long_wait_that_the_server_asks_for_is_named() {
 fn a_404_names_the_model_the_address_or_both_as_the_server_says() {
     let model = |said: &str| {
         format!(
-            "Anthropic does not know the model claude-x (404){said}. Choose one with /model or --model"
+            "Anthropic does not know the model claude-x (404){said}. Choose one with --model, or /model on the screen"
         )
     };
     let address = "https://api.anthropic.com/v1/messages";
     let either = |said: &str| {
         format!(
-            "api.anthropic.com does not know the model claude-x or the address {address} (404){said}. Choose a model with /model or --model, or check base_url"
+            "api.anthropic.com does not know the model claude-x or the address {address} (404){said}. Choose a model with --model, or /model on the screen, or check base_url"
         )
     };
     let code = r#"{"error":{"message":"no access","code":"model_not_found"}}"#;

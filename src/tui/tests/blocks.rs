@@ -298,7 +298,10 @@ fn every_end_of_a_turn_says_what_happened_and_what_to_do() {
             RunEnd::MaxTokens { limit: None },
             "answer ended early by the server · 0:42 · 4k tokens · $0.01\nsay \"go on\" to continue",
         ),
-        (RunEnd::Empty, "ended without an answer · 0:42 · 4k tokens · $0.01"),
+        (
+            RunEnd::Empty,
+            "ended without an answer · 0:42 · 4k tokens · $0.01\nsay \"go on\", or choose another model: /model",
+        ),
         (
             failed(Failure::BadRequest, "h rejected the request (400): odd. Check the model"),
             "failed: bad request · 0:42 · 4k tokens · $0.01\nh rejected the request (400): odd. Check the model · Enter tries again",
@@ -329,15 +332,12 @@ fn a_failure_offers_enter_only_while_enter_tries_again() {
     screen.main(finish(failed(), ""));
     assert_eq!(screen.notice(), "Failed · 1 queued message is back in the prompt");
     let with_draft = shown(&mut screen);
-    assert!(
-        with_draft.contains("(429) · clear the prompt, then Enter tries again"),
-        "{with_draft}"
-    );
+    assert!(with_draft.contains("(429) · clear the draft, then Enter tries again"), "{with_draft}");
     screen.ctrl('c');
     let cleared = shown(&mut screen);
     assert!(cleared.contains("(429) · Enter tries again"), "{cleared}");
     screen.write("x");
-    assert!(shown(&mut screen).contains("clear the prompt, then"));
+    assert!(shown(&mut screen).contains("clear the draft, then"));
     screen.key(KeyCode::Backspace).enter();
     assert_eq!(screen.sent(), [Command::Retry]);
     assert!(!shown(&mut screen).contains("tries again"), "it is being tried");

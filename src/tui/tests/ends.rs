@@ -22,12 +22,24 @@ fn a_provider_that_failed_is_not_called_overloaded() {
     screen.event(&agent, EventKind::Finished(outcome.clone()));
     let agent = screen.model.agents.get(&agent).unwrap();
     let short = crate::tui::labels::short_end_label(agent, &end);
-    assert_eq!(short, "the provider failed (HTTP 500)");
+    assert_eq!(short, "failed: server error (HTTP 500)");
     let whole = crate::tui::labels::agent_end_label(agent, &end);
     assert_eq!(whole, "failed: mock.example failed (500): oops. Try again later");
     screen.main(EventKind::Finished(outcome));
     let shown = picture(&mut screen, 120, 40);
-    assert!(shown.contains("✗ the provider failed (HTTP 500) · 0:00 · 1 agent ✗ 1"), "{shown}");
+    assert!(shown.contains("✗ failed: server error (HTTP 500) · 0:00 · 1 agent ✗ 1"), "{shown}");
+}
+
+#[test]
+fn an_account_without_credit_and_a_key_without_rights_are_called_so() {
+    let words = |failure: Failure, status: u16| {
+        let error = ApiError { status: Some(status), class: None };
+        crate::tui::labels::failure_label(failure, Some(&error))
+    };
+    assert_eq!(words(Failure::BadRequest, 402), "failed: payment required");
+    assert_eq!(words(Failure::Auth, 403), "failed: not allowed");
+    assert_eq!(words(Failure::Auth, 401), "failed: key rejected");
+    assert_eq!(words(Failure::BadRequest, 400), "failed: bad request");
 }
 
 #[test]

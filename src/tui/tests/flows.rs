@@ -210,14 +210,14 @@ fn a_retried_request_takes_back_its_text_and_says_why_it_waits() {
     let words = |screen: &TestScreen| crate::tui::labels::main_label(&screen.model);
     assert_eq!(words(&screen), "overloaded · retrying in 4 s (2 of 8)");
     screen.main(retrying(Some(500), None));
-    assert_eq!(words(&screen), "the provider failed (HTTP 500) · retrying in 4 s (2 of 8)");
+    assert_eq!(words(&screen), "server error (HTTP 500) · retrying in 4 s (2 of 8)");
     // Inside an answer.
     screen.main(retrying(None, None));
     assert_eq!(words(&screen), "overloaded · retrying in 4 s (2 of 8)");
     screen.main(retrying(None, Some("api_error")));
-    assert_eq!(words(&screen), "the provider failed (api_error) · retrying in 4 s (2 of 8)");
+    assert_eq!(words(&screen), "server error (api_error) · retrying in 4 s (2 of 8)");
     screen.main(retrying(None, Some("")));
-    assert_eq!(words(&screen), "the provider failed · retrying in 4 s (2 of 8)");
+    assert_eq!(words(&screen), "server error · retrying in 4 s (2 of 8)");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn the_count_of_retries_stays_whole_and_no_words_are_cut_while_there_is_room() {
         reason: String::new(),
     });
     let shown = picture(&mut screen, 120, 40);
-    let cause = "the provider failed (server_error_of_the_upstream)";
+    let cause = "server error (server_error_of_the_upstream)";
     let whole = format!("{cause} · retrying in 2 s (3 of 8) · 0:00");
     assert!(shown.contains(&whole), "{shown}");
     let narrow = picture(&mut screen, 80, 24);
