@@ -24,7 +24,7 @@ const BACKGROUND_PART: u16 = 5;
 pub const MAX_PROSE_WIDTH: u16 = 100;
 
 /// On a wide screen, panes that would get fewer lines than this are arranged in two columns.
-const SPLIT_SLOT_LINES: u16 = 9;
+const SPLIT_SLOT_LINES: u16 = 5;
 
 /// Minimum width of a column of agents that are only lines.
 const LINE_WIDTH: u16 = 38;
@@ -199,7 +199,9 @@ impl ScreenLayout {
         let hint = take(u16::from(!tiny));
         let status = take(u16::from(has_status));
 
-        let right = right_width(width);
+        let agents = u16::try_from(needs.agents).unwrap_or(u16::MAX);
+        let slots = slots(agents, body_height.saturating_sub(1), width >= 160);
+        let right = right_width(width, slots.map_or(1, |(columns, _)| columns));
         let beside = kind == PaneLayout::Right && needs.agents > 0;
         let open_width = if beside { width - right - 1 } else { width };
         let mut layout = Self {
@@ -446,9 +448,13 @@ fn panel_kind(needs: LayoutInput, small: bool) -> PaneLayout {
     }
 }
 
-/// The width of a panel on the right, with the line before it.
-fn right_width(width: u16) -> u16 {
-    if width >= 160 { width / 2 } else { width * 42 / 100 + 2 }
+/// The width of a panel on the right, with the line before it. Two columns need more for their tasks.
+fn right_width(width: u16, columns: u16) -> u16 {
+    match width {
+        160.. if columns > 1 => width * 3 / 5,
+        160.. => width / 2,
+        _ => width * 42 / 100 + 2,
+    }
 }
 
 /// Columns, and lines of a pane; `None` if each agent would get fewer than 2.

@@ -79,9 +79,9 @@ fn small_panes_leave_their_room_to_the_others_of_their_column() {
     assert_eq!(heights(&three, &[Some(3), None, None]), [3, 16, 16]);
     assert_eq!(heights(&three, &[Some(3), None, Some(3)]), [3, 29, 3]);
     assert_eq!(heights(&three, &[Some(3); 3]), [11, 12, 12]);
-    let (_, eight) = panel(160, 45, 8);
-    let small = [Some(3), None, None, None, Some(3), Some(3), Some(3), Some(3)];
-    assert_eq!(heights(&eight, &small)[..4], [3, 12, 12, 13]);
+    let (_, ten) = panel(160, 45, 10);
+    let small = [Some(3), None, None, None, None, Some(3), Some(3), Some(3), Some(3), Some(3)];
+    assert_eq!(heights(&ten, &small)[..5], [3, 9, 9, 9, 10]);
 }
 
 #[test]
@@ -139,6 +139,14 @@ fn at_200x60_many_agents_get_two_columns() {
     assert_eq!((twelve.slot, twelve.columns), (9, 2));
     let (_, many) = panel(200, 60, 32);
     assert_eq!((many.slot, many.columns), (3, 2));
+}
+
+#[test]
+fn at_160x45_panes_keep_room_for_their_tasks() {
+    let (layout, six) = panel(160, 45, 6);
+    assert_eq!((six.columns, six.column_width(), layout.transcript.width), (1, 78, 79));
+    let (layout, nine) = panel(160, 45, 9);
+    assert_eq!((nine.columns, nine.column_width(), layout.transcript.width), (2, 45, 63));
 }
 
 #[test]
