@@ -171,14 +171,10 @@ fn short_head(group: AgentGroup<'_>) -> Line<'static> {
 fn hint(group: AgentGroup<'_>) -> Option<Line<'static>> {
     let opens = if group.agents.len() == 1 { "opens it" } else { "opens them" };
     let opens = group.model.keymap.hint(KeyContext::Prompt, Action::Next, opens);
-    let failed = |agent: &AgentState| {
-        let end = match &agent.run.phase {
-            RunPhase::Ended(end) => Glyph::of_end(end),
-            _ => return false,
-        };
-        matches!(end, Glyph::Failed | Glyph::Partial) && group.model.can_resume(agent)
-    };
-    let resumes = group.agents.iter().any(|agent| failed(agent));
+    let is_done =
+        |agent: &AgentState| matches!(agent.run.phase, RunPhase::Ended(RunEnd::Completed));
+    let early = |agent: &&&AgentState| !is_done(agent) && group.model.can_resume(agent);
+    let resumes = group.agents.iter().any(|agent| early(&agent));
     let resumes = resumes.then(|| "resumes what ended early".to_owned());
     let whose = if group.agents.len() == 1 { "its" } else { "their" };
     let works = agents_with_work(group).then(|| format!("shows {whose} work"));

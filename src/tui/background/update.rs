@@ -10,6 +10,7 @@ use crate::protocol::{
 use crate::tui::agents::row::task;
 use crate::tui::agents::{AgentState, update as agents};
 use crate::tui::background::{Job, JobOutput};
+use crate::tui::format::count;
 use crate::tui::interrupt::stop;
 use crate::tui::labels;
 use crate::tui::model::TuiModel;
@@ -36,14 +37,14 @@ pub fn send_to_background(model: &mut TuiModel, path: &AgentPath, effects: &mut 
     model.say(text);
 }
 
-/// Describes what the parent does without the agent: `main waits for 2` or `main continues`.
+/// Describes what the parent does without the agent: `main waits for 2 agents` or `main continues`.
 fn parent_note(model: &TuiModel, path: &AgentPath) -> String {
     let parent = path.parent().unwrap_or_else(AgentPath::root);
     let stay = model.agents.awaited_by(&parent).filter(|agent| !agent.path.is_within(path)).count();
     let name = model.label(&parent);
     match stay {
         0 => format!("{name} continues"),
-        more => format!("{name} waits for {more}"),
+        more => format!("{name} waits for {}", count(more, "agent")),
     }
 }
 

@@ -96,10 +96,13 @@ pub fn work_label(model: &TuiModel, jobs: usize) -> Option<(String, &'static str
         (0, _) if main => "main is working".to_owned(),
         (0, 1) => "1 command is running".to_owned(),
         (0, more) => format!("{} are running", count(more, "command")),
+        (more, 0) if main => format!("main and {} are working", count(more, "agent")),
         (1, 0) => "1 agent is working".to_owned(),
         (more, 0) => format!("{} are working", count(more, "agent")),
         (agents, jobs) => {
-            format!("{} and {} are working", count(agents, "agent"), count(jobs, "command"))
+            let main = if main { "main, " } else { "" };
+            let (agents, jobs) = (count(agents, "agent"), count(jobs, "command"));
+            format!("{main}{agents} and {jobs} are working")
         }
     };
     let is_one = agents + jobs + usize::from(main) <= 1;

@@ -71,7 +71,7 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
     let fixed = |key: &str, words: &str| Some((key.to_owned(), words.to_owned()));
     let open = keymap.hint(KeyContext::List, Submit, "open, ").unwrap_or_default();
     let in_agents =
-        format!("{open}x cancel or kill, a twice all, b background, r resume, / filter");
+        format!("{open}x cancel or kill, a twice all, b background, r resume, d work, / filter");
     let rows = [
         of(&[Submit], "send; while main works: queue · on an agent: open it"),
         Some((newline_keys(keymap), "new line".to_owned())).filter(|(keys, _)| !keys.is_empty()),
@@ -110,6 +110,10 @@ fn key_rows(keymap: &Keymap) -> Vec<(String, String)> {
         of(&[Redraw, Suspend], "redraw, suspend"),
         of(&[DeleteOrQuit], "quit on an empty prompt; twice while something runs"),
         fixed("in /agents", &in_agents),
+        fixed(
+            "after d there",
+            "m twice merge the agent's work into your files, x twice discard it",
+        ),
     ];
     rows.into_iter().flatten().collect()
 }

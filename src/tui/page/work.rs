@@ -133,6 +133,7 @@ pub fn discarded(
     let label = label(model, path);
     match result {
         Ok(commit) => {
+            forget_changes(model, path);
             forget(model, path);
             let done = format!("discarded the work of {label}");
             note(model, format!("{done}: `git branch NAME {commit}` brings it back"), effects);
@@ -167,6 +168,15 @@ fn say_failure(model: &mut TuiModel, path: &AgentPath, title: &str, why: String)
 
 fn label(model: &TuiModel, path: &AgentPath) -> String {
     model.agents.get(path).map_or_else(|| "the agent".to_owned(), |agent| agent.label())
+}
+
+/// Leaves the discarded changes out of what the turn brought.
+fn forget_changes(model: &mut TuiModel, path: &AgentPath) {
+    if let Some(agent) = model.agents.get_mut(path)
+        && let Some(worktree) = &agent.worktree
+    {
+        agent.run.changes.retain(|file, _| !file.starts_with(&worktree.path));
+    }
 }
 
 fn forget(model: &mut TuiModel, path: &AgentPath) {

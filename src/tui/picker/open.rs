@@ -69,7 +69,7 @@ pub fn permissions(model: &mut TuiModel, selected: PermissionMode) {
     model.session.mode.name().clone_into(&mut picker.current);
     picker.selected = MODES.iter().position(|mode| *mode == selected).unwrap_or(0);
     if model.rules().is_empty() {
-        picker.notes.push("no rules yet: the answer 3 to a question writes one".to_owned());
+        picker.notes.push("no rules yet: answer 3 to a question writes one".to_owned());
     }
     model.overlay = Some(Overlay::Picker(picker));
 }

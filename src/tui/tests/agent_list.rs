@@ -550,6 +550,9 @@ fn a_closed_page_asks_for_no_more_and_an_ended_command_still_has_its_output() {
 fn d_on_an_agent_without_work_says_so_and_still_begins_a_word() {
     let (mut screen, ..) = open_list();
     screen.write("d");
+    assert_eq!(screen.notice(), "agent 1 is at work · d shows its work once it has ended");
+    let (mut screen, ..) = open_list();
+    screen.key(KeyCode::Down).key(KeyCode::Down).write("d");
     assert_eq!(screen.notice(), "it has left no work");
     let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!() };
     assert!(!list.filtering);

@@ -46,7 +46,7 @@ fn ctrl_b_on_the_empty_prompt_moves_the_focused_agent() {
     screen.key(KeyCode::Tab).ctrl('b');
     let first = screen.model.focus.clone().unwrap();
     assert_eq!(screen.sent(), [Command::Background(first.id().unwrap())]);
-    assert_eq!(screen.notice(), "agent 1 is in the background now · main waits for 2");
+    assert_eq!(screen.notice(), "agent 1 is in the background now · main waits for 2 agents");
     screen.event(&first, EventKind::MovedToBackground);
     assert_eq!(names(&screen.model.agents.panel()), ["explore-2", "explore-3"]);
     assert_eq!(names(&screen.model.agents.strip()), ["explore-1"]);
@@ -65,7 +65,7 @@ fn ctrl_b_without_focus_moves_the_only_running_agent() {
     screen.background(&root(), "docs-1", "docs");
     screen.ctrl('b');
     assert_eq!(screen.sent(), [Command::Background(running.id().unwrap())]);
-    assert_eq!(screen.notice(), "agent 1 is in the background now · main waits for 1");
+    assert_eq!(screen.notice(), "agent 1 is in the background now · main waits for 1 agent");
     screen.event(&running, EventKind::MovedToBackground).event(&queued, cancelled());
     let last = screen.agent(&root(), "explore-3", "three");
     screen.ctrl('b');

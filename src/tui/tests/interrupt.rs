@@ -371,7 +371,10 @@ fn ctrl_d_quits_an_empty_prompt_and_asks_twice_while_something_works() {
         screen.agent(&root(), &format!("explore-{number}"), "one");
     }
     screen.ctrl('d');
-    assert_eq!(screen.notice(), "3 agents are working · Ctrl+D again stops them and quits");
+    assert_eq!(
+        screen.notice(),
+        "main and 3 agents are working · Ctrl+D again stops them and quits"
+    );
     screen.wait(500).ctrl('d');
     assert_eq!(screen.sent(), [Command::Quit]);
     assert!(screen.model.closing);

@@ -270,7 +270,7 @@ fn a_word_typed_in_a_list_of_agents_cancels_nobody() {
     assert_eq!(screen.sent().len(), 3);
     let mut screen = with_agents();
     screen.ctrl('c').write("what about a");
-    assert_eq!((screen.sent(), screen.notice()), (vec![], "a again cancels all"));
+    assert_eq!((screen.sent(), screen.notice()), (vec![], "a again cancels all listed here"));
     screen.write("a");
     assert_eq!(screen.sent().len(), 3);
 }

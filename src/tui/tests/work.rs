@@ -217,6 +217,47 @@ fn the_last_line_counts_the_files_in_worktrees_apart() {
 }
 
 #[test]
+fn what_was_discarded_is_not_among_what_the_turn_brought() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let path = screen.agent(&AgentPath::root(), "tidy-1", "round the discount");
+    screen.event(&path, EventKind::WorktreeEntered(worktree()));
+    let file = PathBuf::from("/data/worktrees/tidy-1a2b/src/shop.py");
+    let diff = ToolDetails::Diff { path: file, diff: String::new(), added: 2, removed: 1 };
+    screen.event(
+        &path,
+        EventKind::ToolFinished {
+            id: ToolUseId::new("e"),
+            name: "Edit".to_owned(),
+            is_error: false,
+            summary: "+2 −1".to_owned(),
+            content: Vec::new(),
+            details: Some(diff),
+            took: std::time::Duration::ZERO,
+        },
+    );
+    screen.event(&path, finish(RunEnd::Completed, "done"));
+    let result = Ok("1a2b3c4".to_owned());
+    let (agent, worktree) = (path, worktree());
+    reply(&mut screen, HostRequest::DiscardWorktree { agent, worktree, result });
+    screen.main(finish(RunEnd::Completed, ""));
+    let shown = picture(&mut screen, 120, 30);
+    let line = shown.lines().find(|line| line.contains("done in")).unwrap();
+    assert!(!line.contains("worktrees"), "{shown}");
+}
+
+#[test]
+fn agents_that_were_interrupted_can_be_resumed_in_the_list() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let path = screen.agent(&AgentPath::root(), "tidy-1", "one");
+    screen.event(&path, finish(RunEnd::Interrupted, "half"));
+    screen.main(finish(RunEnd::Interrupted, ""));
+    let shown = picture(&mut screen, 120, 30);
+    assert!(shown.contains("/agents resumes what ended early"), "{shown}");
+}
+
+#[test]
 fn the_list_marks_the_agents_that_have_left_work() {
     let (mut screen, path) = ended();
     let shown = picture(&mut screen, 100, 24);

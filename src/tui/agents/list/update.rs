@@ -60,7 +60,11 @@ pub fn press(
         }
         (Some('d'), _) if lacks_work(model, chosen.as_ref()) => {
             change(model, |list| list.pending = Some('d'));
-            model.reply("it has left no work");
+            let at_work = chosen.and_then(|row| row.agent(model)).filter(|agent| agent.alive());
+            let words = at_work.map(|agent| {
+                format!("{} is at work · d shows its work once it has ended", agent.label())
+            });
+            model.reply(words.unwrap_or_else(|| "it has left no work".to_owned()));
         }
         (Some(letter), _) => {
             let acted = act(model, letter, chosen, effects);

@@ -70,8 +70,8 @@ pub fn press(
         (Some('a'), _) => {
             which.confirms = true;
             let verb = match agent_action {
-                AgentAction::Cancel => "cancels all",
-                AgentAction::Background => "moves all to the background",
+                AgentAction::Cancel => "cancels all listed here",
+                AgentAction::Background => "moves all listed here to the background",
             };
             model.say_while(NoticeCause::Confirm, format!("a again {verb}"));
         }
