@@ -161,6 +161,8 @@ fn rule_for<'a>(
 enum AskReason {
     /// No rule allows this program.
     Program(String),
+    /// No rule allows this program, and something keeps it from running without one.
+    Hindered { program: String, obstacle: String },
     /// No rule allows writing this file.
     Write(String),
     /// A sentence of its own.
@@ -171,6 +173,9 @@ impl Display for AskReason {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program(name) => write!(f, "no rule allows {name}"),
+            Self::Hindered { program, obstacle } => {
+                write!(f, "no rule allows {program}, and {obstacle}")
+            }
             Self::Write(name) => write!(f, "no rule allows writing {name}"),
             Self::Other(why) => f.write_str(why),
         }
@@ -189,6 +194,8 @@ struct AskReasons<'a> {
     programs: Vec<String>,
     written: Vec<String>,
     messages: Vec<String>,
+    /// The programs of which a message names an obstacle: the first one says enough.
+    hindered: Vec<String>,
 }
 
 impl<'a> AskReasons<'a> {
@@ -211,6 +218,12 @@ impl<'a> AskReasons<'a> {
         let (list, text) = match shown {
             AskReason::Program(name) => (&mut self.programs, name),
             AskReason::Write(name) => (&mut self.written, name),
+            AskReason::Hindered { program, .. } if self.hindered.contains(&program) => return,
+            AskReason::Hindered { program, obstacle } => {
+                let why = AskReason::Hindered { program: program.clone(), obstacle }.to_string();
+                self.hindered.push(program);
+                (&mut self.messages, why)
+            }
             AskReason::Other(why) => (&mut self.messages, why),
         };
         if !list.contains(&text) {
@@ -329,7 +342,7 @@ fn check_free(
                 Err(None) => return Err(AskReason::Program(name)),
                 Err(Some(obstacle)) => obstacle,
             };
-            other(format!("no rule allows {name}, and {missing}"))
+            Err(AskReason::Hindered { program: name, obstacle: missing })
         }
         AccessItem::Unclear(why) => {
             other(format!("{why}, so no rule for single commands covers it"))

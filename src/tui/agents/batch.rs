@@ -229,7 +229,8 @@ fn head(group: AgentGroup<'_>, open: bool, room: usize) -> Line<'static> {
     two_ends(left, right, room, None)
 }
 
-/// `⚑ agent 2 needs you`, with the numbers of the agents.
+/// `⚑ agent 2 needs you`, with the numbers of the agents. If they are many, the head of the panel
+/// counts them, where there is one.
 fn asking(group: AgentGroup<'_>) -> Vec<Span<'static>> {
     let AgentGroup { model, agents, painter } = group;
     let style = painter.style(Glyph::Asks);
@@ -237,6 +238,8 @@ fn asking(group: AgentGroup<'_>) -> Vec<Span<'static>> {
     let asks = |agent: &&&AgentState| waiting.iter().any(|w| w.question.path == agent.path);
     let asking: Vec<&&AgentState> = agents.iter().filter(asks).collect();
     let mut spans = vec![Span::styled(format!("{} ", painter.sign(Glyph::Asks)), style)];
+    let (width, height) = model.size;
+    let is_small = layout::is_small(width, height);
     match asking.len() {
         0 => return Vec::new(),
         named @ 1..=NAMED => {
@@ -250,7 +253,8 @@ fn asking(group: AgentGroup<'_>) -> Vec<Span<'static>> {
                 spans.push(Span::styled(agent.number.to_string(), number));
             }
         }
-        more => spans.push(Span::styled(format!("{more} agents"), style)),
+        more if is_small => spans.push(Span::styled(format!("{more} agents"), style)),
+        _ => return Vec::new(),
     }
     let verb = if asking.len() == 1 { " needs you" } else { " need you" };
     spans.push(Span::styled(verb, style));

@@ -8,7 +8,7 @@ use crate::tui::composer::TextBuffer as Typed;
 use crate::tui::composer::draw::DraftLayout;
 use crate::tui::question::content::plain_lines;
 use crate::tui::question::{NO_DIGIT, QuestionQueue, QuestionStage, ShownQuestion, grant, is_plan};
-use crate::tui::text::{reveal_line, width, wrap_hanging, wrap_text};
+use crate::tui::text::{reveal_line, width as width_of, wrap_hanging, wrap_text};
 use crate::tui::theme::{Glyphs, Theme};
 
 /// Cells before an answer's text: its digit, the selection mark, a space.
@@ -19,6 +19,9 @@ const GAP: usize = 3;
 
 /// Where the column of noes begins if the yes answers are shorter.
 const SECOND_COLUMN: usize = 28;
+
+/// Cells that half of a note loses where it breaks between words.
+const NOTE_LOSS: usize = 4;
 
 /// How the answers are arranged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,9 +163,11 @@ impl AnswerBlock {
             AnswerLayout::Brief if !is_plan(question) => shorten(answers(question, false, glyphs)),
             _ => answers(question, form == AnswerLayout::ShortColumns, glyphs),
         };
+        let note =
+            (question.rules.is_empty() && !is_plan(question)).then(|| no_rule_note(question));
         match form {
             AnswerLayout::Columns | AnswerLayout::ShortColumns => {
-                self.push_columns(&answers, width, style);
+                return self.push_columns(&answers, note.as_deref(), width, style);
             }
             AnswerLayout::Stacked => {
                 for answer in &answers {
@@ -171,20 +176,30 @@ impl AnswerBlock {
             }
             AnswerLayout::Packed | AnswerLayout::Brief => self.push_packed(&answers, width, style),
         }
-        if question.rules.is_empty() && !is_plan(question) {
-            let words = no_rule_note(question);
-            self.lines.extend(wrap_text(&words, width, style.theme.dim));
-        }
+        self.lines.extend(note.iter().flat_map(|note| wrap_text(note, width, style.theme.dim)));
     }
 
-    fn push_columns(&mut self, answers: &[AnswerLabel], width: u16, style: &AnswerStyle<'_>) {
+    fn push_columns(
+        &mut self,
+        answers: &[AnswerLabel],
+        note: Option<&str>,
+        width: u16,
+        style: &AnswerStyle<'_>,
+    ) {
         let (yes, no) = split_yes_no(answers);
         let most = usize::from(width).saturating_sub(max_label_width(&no));
         let second = (max_label_width(&yes) + GAP).max(SECOND_COLUMN.min(most));
-        for row in 0..yes.len().max(no.len()) {
+        // The note about answers that are missing stands in their place, on two lines if there is room.
+        let half = note.map_or(0, |note| width_of(note).div_ceil(2) + NOTE_LOSS + GAP);
+        let second = second.max(half.min(most));
+        let cells = u16::try_from(second.saturating_sub(GAP)).unwrap_or(width);
+        let note = note.map(|note| wrap_text(note, cells, style.theme.dim)).unwrap_or_default();
+        for row in 0..(yes.len() + note.len()).max(no.len()) {
             let mut line = Line::default();
             if let Some(answer) = yes.get(row) {
                 self.push_piece(&mut line, answer, style);
+            } else if let Some(note) = note.get(row - yes.len()) {
+                line.spans.extend(note.spans.iter().cloned());
             }
             let gap = Span::raw(" ".repeat(second.saturating_sub(line.width())));
             if let Some(answer) = no.get(row) {
@@ -282,7 +297,7 @@ fn split_yes_no(answers: &[AnswerLabel]) -> (Vec<AnswerLabel>, Vec<AnswerLabel>)
 }
 
 fn label_width((_, words): &AnswerLabel) -> usize {
-    MARGIN + width(words)
+    MARGIN + width_of(words)
 }
 
 fn max_label_width(answers: &[AnswerLabel]) -> usize {

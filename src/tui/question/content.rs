@@ -355,6 +355,9 @@ fn wrap_content(
     if !is_diff || !matches!(question.access, Access::Write { .. }) {
         for (name, value) in other_fields(question) {
             match value {
+                Value::String(text) if is_file_text(question, &name) && !text.is_empty() => {
+                    lines.extend(new_text(text, file, width, theme));
+                }
                 // It has line ends of its own.
                 Value::String(text) if !text.is_empty() => {
                     lines.extend(field_rows(&format!("{name}{text}"), width, theme));
@@ -371,6 +374,24 @@ fn wrap_content(
     }
     lines.extend(reason_lines(question, context, width, theme));
     WrappedContent { lines, call, changes }
+}
+
+/// Whether this field is the text of a file to write.
+fn is_file_text(question: &Question, name: &str) -> bool {
+    let is_write = question.tool == "Write" && matches!(question.access, Access::Write { .. });
+    is_write && name == "content: "
+}
+
+/// The text of a file whose write would fail, in numbered lines as that of any other.
+fn new_text(
+    text: &str,
+    file: Option<DiffFile<'_>>,
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let added: String = text.split_inclusive('\n').map(|line| format!("+{line}")).collect();
+    let diff = format!("@@ -0,0 +1,{} @@\n{added}\n", text.lines().count());
+    whole_diff(&diff, file, width, theme)
 }
 
 /// The lines of a plan as they are written: rendered Markdown would leave out what the user approves, such
@@ -420,7 +441,10 @@ fn reason_lines(
         _ => Some(&question.cwd).filter(|cwd| cwd.as_path() != context.folder),
     };
     let cwd = cwd.map(|cwd| place_label(question, cwd, context.full));
-    let task = context.task.map(|task| format!("task: {}", quoted(&unjoined(task))));
+    // The call may say what it is for in the same words.
+    let said = question.input.get("description").and_then(Value::as_str);
+    let task = context.task.filter(|task| said != Some(*task));
+    let task = task.map(|task| format!("task: {}", quoted(&unjoined(task))));
     let parts = [cwd, Some(question.reason.clone()), task];
     let lines = joined_parts(parts.into_iter().flatten(), usize::from(width));
     lines.iter().flat_map(|line| side_lines(line, width, theme.dim, theme)).collect()

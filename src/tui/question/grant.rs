@@ -27,10 +27,17 @@ pub fn grant_label(question: &Question, short: bool) -> String {
     });
     let parts: Vec<String> = parts.collect();
     let words = format!("Yes, and let {agent} {}{until}", parts.join(", and "));
-    match exact_commands(question).filter(|_| width(&words) > MAX_LABEL_WIDTH) {
+    let is_hard_to_read = width(&words) > MAX_LABEL_WIDTH || has_escapes(question);
+    match exact_commands(question).filter(|_| is_hard_to_read) {
         Some(above) => format!("Yes, and let {agent} run exactly {above}{until}"),
         None => words,
     }
+}
+
+/// Whether the call is one command that the rule would repeat with backslashes that are not in it.
+fn has_escapes(question: &Question) -> bool {
+    let Access::Command { line, .. } = &question.access else { return false };
+    line.contains(['"', '\\']) && question.rules == [format!("Bash({line})")]
 }
 
 /// `these 5 commands`, if each rule allows exactly one command that the call shows in full. Rules
@@ -144,7 +151,7 @@ fn display_path(pattern: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::protocol::{AgentId, AgentPath, EventKind};
+    use crate::protocol::{Access, AgentId, AgentPath, EventKind, Question};
     use crate::tui::testing::TestScreen;
 
     fn words(rules: &[&str], main: bool) -> String {
@@ -157,6 +164,23 @@ mod tests {
         };
         question.rules = rules.iter().map(|rule| (*rule).to_owned()).collect();
         crate::tui::question::grant::grant_label(&question, false)
+    }
+
+    #[test]
+    fn the_whole_call_is_named_where_quotes_would_change_it() {
+        let path = AgentPath::root();
+        let EventKind::PermissionAsked(mut question) = TestScreen::question(&path, 1, "main", "x")
+        else {
+            panic!()
+        };
+        let line = r#"python3 -c 'print("4 passed")'"#;
+        question.access = Access::Command { line: line.into(), cwd: "/p".into() };
+        question.rules = vec![format!("Bash({line})")];
+        let words = |question: &Question| super::grant_label(question, false);
+        assert_eq!(words(&question), "Yes, and let main run exactly this command this session");
+        // A part of the call is not all of it.
+        question.rules = vec!["Bash(print(\"4 passed\"))".to_owned()];
+        assert!(words(&question).contains("\\\"4 passed\\\""), "{}", words(&question));
     }
 
     #[test]

@@ -120,6 +120,8 @@ pub fn closed(model: &mut TuiModel, id: QuestionId, allowed: Option<bool>) {
         Some(false) => {
             model.say(format!("denied without asking: {} ({agent})", waiting.question.tool));
         }
+        // The notice about the stop says how many agents it has cancelled.
+        None if model.run.cancelling => {}
         None => model.say(format!("withdrawn: {agent} was cancelled")),
     }
 }
@@ -451,7 +453,8 @@ pub fn answer(model: &mut TuiModel, answer: Answer, effects: &mut Vec<ScreenEffe
     let Some(waiting) = model.questions.remove(id) else { return };
     let question = &waiting.question;
     let call = labels::call_subject(&question.tool, &question.input);
-    let call = truncate(&call, 40);
+    // The keys have room beside it.
+    let call = truncate(&call, usize::from(model.size.0 / 3).clamp(20, 40));
     let agent = &question.agent;
     let receipt = match &answer {
         Answer::Allowed(_) if is_plan(question) => Some(format!("plan approved ({agent})")),

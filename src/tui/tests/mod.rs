@@ -21,6 +21,7 @@ mod panes;
 mod pictures;
 mod plan;
 mod prompt;
+mod question_words;
 mod questions;
 mod reader;
 mod reports;

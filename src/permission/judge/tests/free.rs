@@ -457,6 +457,10 @@ fn a_question_about_a_command_that_may_be_free_says_what_stands_in_the_way() {
         ("curl x && curl y", "no rule allows curl"),
         ("curl x | make > a", "no rule allows curl or make, nor writing a"),
         (
+            "echo $i; echo $j; cat $x",
+            "no rule allows echo, and $i is known only at run time; no rule allows cat, and $x is known only at run time",
+        ),
+        (
             "ls -Z; tee; make",
             "no rule allows tee or make; no rule allows ls, and -Z is not a known read-only option",
         ),
