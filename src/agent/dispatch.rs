@@ -28,7 +28,9 @@ use super::state::Agent;
 use super::time_limit::{TimeLimit, cancelled_error, with_time_limit};
 use crate::budget::BudgetExhausted;
 use crate::permission::{Approval, Call, GateDecision, HookAdvice, QuestionDraft, Verdict};
-use crate::protocol::{Access, ContentBlock, Denial, EventKind, Failure, HookEvent, ReadOnly};
+use crate::protocol::{
+    Access, ContentBlock, Denial, EventKind, Failure, HookEvent, NO_PLAN_MODE, ReadOnly,
+};
 use crate::tool::{
     ContentHash, Conversation, Preview, SoftKind, ToolContext, ToolError, ToolOutcome,
 };
@@ -40,9 +42,6 @@ pub(super) struct BatchResults {
     /// The first error that the model cannot fix.
     pub fatal: Option<(Failure, String)>,
 }
-
-/// The error of a plan that needs no approval.
-const NO_PLAN_MODE: &str = "Plan mode is off, so there is nothing to approve: carry out the plan.";
 
 /// The permission of a call.
 #[derive(Default)]

@@ -89,6 +89,8 @@ pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent}
 pub use tool_details::{AgentReport, Denial, Todo, TodoStatus, ToolDetails, ViolationKind};
 pub use unique_keys::UniqueKeys;
 pub use usage::{Cost, Usage};
-pub use user_question::{ASK_USER_TOOL, EXIT_PLAN_TOOL, UserOption, UserQuestion, with_answers};
+pub use user_question::{
+    ASK_USER_TOOL, EXIT_PLAN_TOOL, NO_PLAN_MODE, UserOption, UserQuestion, with_answers,
+};
 pub use wait::report_wait;
 pub use worktree::{MergedWork, WorktreeInfo};

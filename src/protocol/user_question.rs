@@ -9,6 +9,10 @@ pub const ASK_USER_TOOL: &str = "AskUserQuestion";
 /// The tool that shows the user a plan, whose approval ends plan mode.
 pub const EXIT_PLAN_TOOL: &str = "ExitPlanMode";
 
+/// The error of a plan that needs no approval.
+pub const NO_PLAN_MODE: &str =
+    "Plan mode is off, so there is nothing to approve: carry out the plan.";
+
 /// One question, with the options to choose from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]

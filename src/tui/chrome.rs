@@ -103,7 +103,7 @@ pub fn works(model: &TuiModel) -> bool {
     model.zoomed().map_or_else(main, AgentState::alive)
 }
 
-/// `⠹ Reading src/session.rs · 0:12 · ↓ 1.2k tokens · Esc stops`: what the agent in the body does.
+/// `⠹ reading src/session.rs · 0:12 · ↓ 1.2k tokens · Esc stops`: what the agent in the body does.
 pub fn work(model: &TuiModel, room: u16, painter: Painter<'_>) -> Line<'static> {
     let own = model.shell.as_ref().filter(|_| model.zoomed().is_none() && !model.main_is_busy());
     if let Some(shell) = own {

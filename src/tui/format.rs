@@ -2,14 +2,18 @@
 
 use std::borrow::Cow;
 
-use crate::protocol::{Cost, limit_in_usd};
+use crate::protocol::{ASK_USER_TOOL, Cost, EXIT_PLAN_TOOL, limit_in_usd};
 pub use crate::protocol::{clock, count, money};
+use crate::tui::transcript::TODO_TOOL;
 
 /// Cells that a time, a number of tokens and an amount of money need in the end, so that those beside it
 /// stay where they are: `12:34`, `123k`, `$12.34`.
 pub const CLOCK_WIDTH: usize = 5;
 pub const TOKENS_WIDTH: usize = 4;
 pub const MONEY_WIDTH: usize = 6;
+
+/// The tool that starts an agent.
+const AGENT_TOOL: &str = "AgentTool";
 
 /// Formats a number of tokens: `812`, `21k`, `1.4M`.
 pub fn tokens(count: u64) -> String {
@@ -41,8 +45,16 @@ pub fn join_figures(figures: &[String], between: &str) -> String {
     known.join(between)
 }
 
-/// The name of a tool in transcripts: that of an MCP server as `server: tool`.
+/// The name of a tool beside what it is called with: that of an MCP server as `server: tool`, and what the
+/// user knows by another name by that.
 pub fn tool_label(name: &str) -> Cow<'_, str> {
+    match name {
+        ASK_USER_TOOL => return "Question".into(),
+        EXIT_PLAN_TOOL => return "Plan".into(),
+        TODO_TOOL => return "To-do".into(),
+        AGENT_TOOL => return "Agent".into(),
+        _ => {}
+    }
     let parts = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     match parts {
         Some((server, tool)) if !server.is_empty() && !tool.is_empty() => {
@@ -69,6 +81,20 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[test]
+    fn tools_that_the_user_knows_by_another_name_have_that() {
+        for (tool, shown) in [
+            ("AskUserQuestion", "Question"),
+            ("ExitPlanMode", "Plan"),
+            ("AgentTool", "Agent"),
+            ("TodoWrite", "To-do"),
+            ("Bash", "Bash"),
+            ("mcp__notes__add", "notes: add"),
+        ] {
+            assert_eq!(tool_label(tool), shown);
+        }
+    }
 
     #[test]
     fn numbers_read_as_the_panes_show_them() {

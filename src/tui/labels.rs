@@ -8,7 +8,7 @@ use crate::protocol::{
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::format::{clock, count, ordinal, tokens};
+use super::format::{clock, count, ordinal, tokens, tool_label};
 use super::text::{one_line, truncate, width};
 use super::theme::{Glyph, Glyphs};
 use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunPhase, RunState};
@@ -204,7 +204,7 @@ fn run_words(run: &RunState, now: Duration) -> (String, usize) {
 /// The last call, and what must not be cut off: its time and the number of other calls.
 fn tool_words(run: &RunState, now: Duration) -> (String, String) {
     let Some(tool) = run.tools.last() else { return ("working".to_owned(), String::new()) };
-    let words = one_line(&format!("{} {}", tool.name, tool.summary));
+    let words = one_line(&format!("{} {}", tool_label(&tool.name), tool.summary));
     let mut tail = String::new();
     let own = now.saturating_sub(tool.since);
     if own >= OWN_CLOCK_AFTER {
@@ -216,17 +216,17 @@ fn tool_words(run: &RunState, now: Duration) -> (String, String) {
     (words, tail)
 }
 
-/// Describes a running call: `Reading src/session.rs`.
+/// Describes a running call: `reading src/session.rs`.
 pub fn call_label(tool: &str, subject: &str) -> String {
     let verb = match tool {
-        "Read" => "Reading",
-        "Edit" => "Editing",
-        "Write" => "Writing",
-        "Grep" | "Glob" => "Searching for",
-        "Bash" => "Running",
-        "WebFetch" => "Fetching",
-        "TodoWrite" => "Updating the to-do list:",
-        other => return one_line(&format!("{other} {subject}")),
+        "Read" => "reading",
+        "Edit" => "editing",
+        "Write" => "writing",
+        "Grep" | "Glob" => "searching for",
+        "Bash" => "running",
+        "WebFetch" => "fetching",
+        "TodoWrite" => "updating the to-do list:",
+        other => return one_line(&format!("{} {subject}", tool_label(other))),
     };
     one_line(&format!("{verb} {subject}"))
 }
@@ -237,18 +237,12 @@ fn question_status(model: &TuiModel, path: &AgentPath) -> Option<StatusLabel> {
     let at = questions.iter().position(|waiting| waiting.question.path == *path)?;
     let waiting = questions.get(at)?;
     let time = model.now.saturating_sub(waiting.since);
-    let is_open = model.questions.open.as_ref().is_some_and(|open| open.id == waiting.question.id);
-    let words = if at == 0 || is_open {
-        let asks = if time >= OWN_CLOCK_AFTER {
-            format!("needs you {}", clock(time))
-        } else {
-            "needs you".to_owned()
-        };
-        format!("{asks}: {}", call_subject(&waiting.question.tool, &waiting.question.input))
-    } else {
-        format!("needs you, {}", queue_label(at + 1))
+    let asks = match time >= OWN_CLOCK_AFTER {
+        true => format!("needs you {}", clock(time)),
+        false => "needs you".to_owned(),
     };
-    Some(label(Glyph::Asks, words))
+    let subject = call_subject(&waiting.question.tool, &waiting.question.input);
+    Some(label(Glyph::Asks, format!("{asks}: {subject}")))
 }
 
 /// A state in at most `room` cells.
@@ -256,7 +250,8 @@ pub fn row_label(model: &TuiModel, agent: &AgentState, state: &StatusLabel, room
     let asked = model.questions.waiting.iter().find(|waiting| waiting.question.path == agent.path);
     match asked {
         Some(waiting) if state.glyph == Glyph::Asks && state.text.contains(':') => {
-            truncate(&format!("needs you: {}", waiting.question.tool), room).into_owned()
+            truncate(&format!("needs you: {}", tool_label(&waiting.question.tool)), room)
+                .into_owned()
         }
         _ => state.fitted(room),
     }
@@ -265,8 +260,8 @@ pub fn row_label(model: &TuiModel, agent: &AgentState, state: &StatusLabel, room
 /// A short description of a call: the tool and its main input.
 pub fn call_subject(tool: &str, input: &serde_json::Value) -> String {
     match crate::protocol::call_subject(input) {
-        Some(field) => one_line(&format!("{tool} {field}")),
-        None => tool.to_owned(),
+        Some(field) => one_line(&format!("{} {field}", tool_label(tool))),
+        None => one_line(&tool_label(tool)),
     }
 }
 
@@ -477,7 +472,10 @@ pub fn main_label(model: &TuiModel) -> String {
         RunPhase::Tools => match model.run.tools.last() {
             Some(tool) => {
                 let own = clock(model.now.saturating_sub(tool.since));
-                format!("running {} {own}", one_line(&format!("{} {}", tool.name, tool.summary)))
+                format!(
+                    "running {} {own}",
+                    one_line(&format!("{} {}", tool_label(&tool.name), tool.summary))
+                )
             }
             None => "working".to_owned(),
         },

@@ -313,6 +313,10 @@ impl AgentColumns {
         };
         let room = whole.saturating_sub(spans_width(&left) + width(&figures) + 1);
         let words = match &agent.run.phase {
+            // Of several that ask, all say it in the same words.
+            _ if self.is_grid() && state.glyph == Glyph::Asks => {
+                truncate(&state_word(agent, Glyph::Asks), room).into_owned()
+            }
             RunPhase::Tools if self.is_grid() && state.glyph == Glyph::Spinner => {
                 truncate(state.words(), room).into_owned()
             }
@@ -373,7 +377,7 @@ fn state_words(model: &TuiModel, agent: &AgentState, state: &StatusLabel, room: 
         RunPhase::Ended(end) => telling(&labels::short_end_label(agent, end), "failed: "),
         _ => {
             let words = labels::row_label(model, agent, state, usize::MAX);
-            match words.split_once([':', ',']) {
+            match words.split_once(':') {
                 Some((asks, _)) if state.glyph == Glyph::Asks && width(&words) > room => {
                     truncate(asks, room).into_owned()
                 }

@@ -321,6 +321,44 @@ fn every_end_of_a_turn_says_what_happened_and_what_to_do() {
 }
 
 #[test]
+fn the_failed_ones_of_many_calls_are_not_among_those_that_are_counted() {
+    let mut screen = busy();
+    for number in 1..=9 {
+        let (id, file) = (format!("r{number}"), format!("docs/a-long-name-of-part-{number}.md"));
+        let failed = i32::from(number % 2 == 0);
+        let summary = if failed == 1 { "failed" } else { "12 lines" };
+        done(&mut screen, (&id, "Read", &file), failed, (summary, ""), None);
+    }
+    let shown = picture(&mut screen, 80, 30);
+    assert!(shown.contains("● Read docs/a-long-name-of-part-2.md   ✗ failed"), "{shown}");
+    let row = shown.lines().find(|line| line.contains("+")).unwrap();
+    assert!(!row.contains("lines"), "those that went well are left out first: {shown}");
+}
+
+#[test]
+fn a_result_alone_takes_no_line_below_its_call() {
+    let mut screen = busy();
+    let line = "sleep 3; touch made-by-1; ls -la src/routes/of/the/shop";
+    done(&mut screen, ("b", "Bash", line), 0, ("no output", ""), command(0));
+    for width in 60..80 {
+        let shown = picture(&mut screen, width, 24);
+        let alone = shown.lines().find(|line| line.trim() == "no output");
+        assert_eq!(alone, None, "{width}: {shown}");
+        assert!(shown.contains("no output"), "{width}: {shown}");
+    }
+}
+
+#[test]
+fn a_plan_that_needs_no_approval_has_no_words_for_the_model() {
+    let mut screen = busy();
+    let text = crate::protocol::NO_PLAN_MODE;
+    done(&mut screen, ("p", "ExitPlanMode", ""), 1, ("failed", text), None);
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("● Plan   ✗ plan mode is off"), "{shown}");
+    assert!(!shown.contains("carry out"), "{shown}");
+}
+
+#[test]
 fn a_failure_offers_enter_only_while_enter_tries_again() {
     let shown = |screen: &mut TestScreen| super::pictures::picture(screen, 120, 40);
     let mut screen = busy();

@@ -64,7 +64,7 @@ fn an_approved_plan_stays_folded_in_the_transcript() {
         took: Duration::ZERO,
     });
     let shown = picture(&mut screen, 80, 40);
-    assert!(shown.contains("ExitPlanMode Fix the discount   approved"), "{shown}");
+    assert!(shown.contains("Plan Fix the discount   approved"), "{shown}");
     assert!(shown.contains("1. Change -gt to -ge in lib/discount.sh"), "{shown}");
     assert!(shown.contains("… +") && shown.contains("lines · Ctrl+T"), "{shown}");
     assert!(!shown.contains("The user approved") && !shown.contains("risk"), "{shown}");
@@ -214,7 +214,7 @@ fn a_refused_plan_stays_with_the_words_of_the_user() {
     let shown = picture(&mut screen, 80, 40);
     let lines: Vec<&str> = shown.lines().map(str::trim_end).collect();
     let line = |words: &str| lines.iter().position(|line| line.contains(words));
-    let head = line("ExitPlanMode").unwrap();
+    let head = line("● Plan").unwrap();
     assert!(lines[head].ends_with("denied by you"), "{shown}");
     let (step, folded) = (line("1. Change -gt to -ge"), line("lines · Ctrl+T"));
     let words = line("└ leave the tests");

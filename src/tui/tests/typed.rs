@@ -301,7 +301,7 @@ fn an_own_command_that_runs_has_a_work_line() {
     let mut screen = TestScreen::new();
     screen.write("!sleep 20").enter().wait(5_000);
     let output = picture(&mut screen, 100, 30);
-    assert!(output.contains("Running sleep 20 · 0:05"), "{output}");
+    assert!(output.contains("running sleep 20 · 0:05"), "{output}");
 }
 
 #[test]

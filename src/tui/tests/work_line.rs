@@ -72,7 +72,7 @@ fn the_step_of_the_to_do_list_stays_when_the_list_has_scrolled_away() {
     screen.tool(&root(), "b1", "Bash", "cargo test");
     for (width, height, name) in [(120, 40, "fix the parser · 0:00"), (80, 24, "fix the")] {
         let shown = picture(&mut screen, width, height);
-        let line = format!("Running cargo test · step 2 of 3: {name}");
+        let line = format!("running cargo test · step 2 of 3: {name}");
         assert!(shown.contains(&line), "{shown}");
     }
     let small = picture(&mut screen, 60, 15);

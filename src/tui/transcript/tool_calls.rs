@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{ASK_USER_TOOL, EXIT_PLAN_TOOL, Todo, TodoStatus, ToolDetails};
+use crate::protocol::{ASK_USER_TOOL, EXIT_PLAN_TOOL, NO_PLAN_MODE, Todo, TodoStatus, ToolDetails};
 use crate::tui::format::{clock, count, tool_label};
 use crate::tui::labels::with_detail;
 use crate::tui::paint::{cut_spans, cut_with_more};
@@ -143,8 +143,12 @@ fn call_lines(
     let beside = if result <= UNBROKEN_CELLS { 3 + result } else { 0 };
     let first = prose.saturating_sub(MARK_CELLS + name + beside);
     let lines = |room| join_pieces(vec![call_spans(call, room, style.theme)], mark.clone(), style);
+    let leaves_result = |lines: &[Line<'_>]| match lines {
+        [_, last] => last.width() <= MARK_CELLS + result,
+        _ => false,
+    };
     let mut lines = Some(lines(both))
-        .filter(|lines| lines.len() <= FOLDED_CALL_LINES)
+        .filter(|lines| lines.len() <= FOLDED_CALL_LINES && !leaves_result(lines))
         .unwrap_or_else(|| lines(first));
     if lines.len() > FOLDED_CALL_LINES {
         lines.truncate(FOLDED_CALL_LINES);
@@ -156,18 +160,22 @@ fn call_lines(
     lines
 }
 
-/// Folded calls beside each other, on at most two lines; those that do not fit are counted.
+/// Folded calls beside each other, on at most two lines; those that do not fit are counted. Those that failed
+/// come first, so that they are not among these.
 fn group_lines(
     calls: &[ToolCallItem],
     mark: &Span<'static>,
     style: &ItemStyle<'_>,
 ) -> Vec<Line<'static>> {
     let theme = style.theme;
+    let failed = |call: &&ToolCallItem| !is_unfinished(call) && !succeeded(call);
+    let (mut calls, others): (Vec<&ToolCallItem>, Vec<_>) = calls.iter().partition(failed);
+    calls.extend(others);
     let prose = usize::from(style.prose);
     // The spans of a piece, and the number of calls up to its end.
     let mut pieces = Vec::new();
     let mut at = 0;
-    while let Some(call) = calls.get(at).filter(|_| pieces.len() <= MAX_PIECES) {
+    while let Some(&call) = calls.get(at).filter(|_| pieces.len() <= MAX_PIECES) {
         let same = calls[at..]
             .iter()
             .take_while(|other| other.name == call.name && succeeded(other))
@@ -204,8 +212,7 @@ fn group_lines(
 
 /// The name of a tool, as the verb of its line.
 fn verb(tool: &str) -> Span<'static> {
-    let name = if tool == TODO_TOOL { "To-do".into() } else { tool_label(tool) };
-    Span::styled(one_line(&name), Style::new().add_modifier(Modifier::BOLD))
+    Span::styled(one_line(&tool_label(tool)), Style::new().add_modifier(Modifier::BOLD))
 }
 
 /// `● Bash curl … | sh   denied by you` on one line. A reason that is too long for it stands below.
@@ -319,6 +326,7 @@ fn call_result(call: &ToolCallItem, theme: &Theme) -> (String, Style) {
     let mut words = match result.is_error {
         // The words are for the model, which writes the list anew.
         true if call.name == TODO_TOOL => failed("not updated"),
+        true if is_needless_plan(call) => failed("plan mode is off"),
         true if result.summary.is_empty() => failed("failed"),
         true => failed(&result.summary),
         false if preview_lines(call, false) > 0 && counts_lines(&result.summary).is_some() => {
@@ -358,6 +366,8 @@ pub(super) fn preview_lines(call: &ToolCallItem, open: bool) -> usize {
         _ if call.denied.is_some() && !is_refused_plan(call) => 0,
         true => usize::MAX,
         false if call.name == TODO_TOOL => 0,
+        // The words are for the model, which carries out the plan.
+        false if is_needless_plan(call) => 0,
         false if is_refused_plan(call) => PLAN_LINES,
         false if !ended_well => FAILED_LINES,
         // What they read is for the model; the user has the file.
@@ -401,6 +411,11 @@ fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<L
             output(text, kept, total, long, style)
         }
     }
+}
+
+/// Whether a plan needed no approval, since plan mode is off.
+fn is_needless_plan(call: &ToolCallItem) -> bool {
+    call.name == EXIT_PLAN_TOOL && call.output.starts_with(NO_PLAN_MODE)
 }
 
 fn is_plan(call: &ToolCallItem) -> bool {

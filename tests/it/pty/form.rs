@@ -53,7 +53,7 @@ async fn the_model_reads_what_the_user_chooses_in_every_mode() {
         assert!(shown.contains("1  chrono") && shown.contains("3  Type your own"), "{shown}");
         screen.keys("2");
         let shown = screen.wait_for(DONE);
-        assert!(shown.contains("AskUserQuestion") && shown.contains("Library: jiff"), "{shown}");
+        assert!(shown.contains("● Question") && shown.contains("Library: jiff"), "{shown}");
         let read = result(&scene, PARENT);
         assert_eq!(read.text, "The user answered:\n\"Which library?\": \"jiff\"", "{mode}");
         assert!(!read.is_error);

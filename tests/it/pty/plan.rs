@@ -130,7 +130,7 @@ async fn the_approved_plan_is_shown_and_what_is_for_the_model_is_not() {
         let call = shown.lines().position(|line| line.contains("ExitPlanMode")).unwrap();
         let end = shown.lines().position(|line| line.contains(DONE)).unwrap();
         let lines: Vec<&str> = shown.lines().take(end).skip(call).map(str::trim_end).collect();
-        assert!(lines[0].ends_with("ExitPlanMode Fix it   approved · edits run"), "{shown}");
+        assert!(lines[0].ends_with("Plan Fix it   approved · edits run"), "{shown}");
         assert_eq!(lines[1..].join("\n").trim_end(), "  Fix it\n\n  1. Write b.txt", "{shown}");
         assert!(!shown.contains("Plan mode") && !shown.contains("added"), "{shown}");
     }
