@@ -90,7 +90,7 @@ fn a_receipt_leaves_room_for_the_keys() {
     screen.wait(2000).esc();
     let shown = picture(&mut screen, 80, 24);
     let hint = shown.lines().find(|line| line.contains("denied: Bash sleep 3; ")).unwrap();
-    assert!(hint.contains("… (agent 1)") && hint.contains(" · "), "{shown}");
+    assert!(hint.contains("… (agent 1)") && hint.contains("Ctrl+C cancels agent 1"), "{shown}");
 }
 
 #[test]
