@@ -30,14 +30,14 @@ pub fn quoted_rule(rule: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text in quotes, which end only where it does. It has no line ends.
+/// The text in quotes, which end only where it does. It has no line ends or tabs.
 pub fn quoted(text: &str) -> String {
     format!("\"{}\"", single_line(text).replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The text with signs in the place of line ends.
+/// The text with signs in the place of line ends and tabs.
 pub fn single_line(text: &str) -> String {
-    text.replace('\n', "␊").replace('\r', "␍")
+    text.replace('\n', "␊").replace('\r', "␍").replace('\t', "␉")
 }
 
 #[cfg(test)]
@@ -55,6 +55,7 @@ mod tests {
             ("a.txt (trusted)", "\"a.txt (trusted)\""),
             ("a·b", "\"a·b\""),
             ("a\r\nb", "\"a␍␊b\""),
+            ("a\tb", "\"a␉b\""),
             ("a\u{a0}b", "\"a\u{a0}b\""),
             ("a\" wants \"b", "\"a\\\" wants \\\"b\""),
             ("a\\", "\"a\\\\\""),

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthChar;
 
 use crate::protocol::{
     BLANK, EscapeReader, certain_columns, is_invisible, is_joined, is_seen, is_variation_selector,
-    selects_picture,
+    selects_picture, single_line,
 };
 
 /// Cells between tab stops.
@@ -58,8 +58,7 @@ pub fn reveal(text: &str) -> Cow<'_, str> {
 /// Like [`reveal`], for text in a line: line ends and tabs have visible signs too. A path or a name in a
 /// line goes through this, so that it cannot begin a line of its own.
 pub fn reveal_line(text: &str) -> String {
-    let signs = reveal(text).replace('\n', "␊").replace('\t', "␉");
-    sanitize(&signs).into_owned()
+    sanitize(&single_line(&reveal(text))).into_owned()
 }
 
 /// Like [`sanitize`], but on one line: trims the text, and each run of newlines becomes one space.
