@@ -347,7 +347,7 @@ impl TextBuffer {
             (at, cursor) = if at < cursor { (start, end) } else { (end, start) };
         }
         let revision = self.revision;
-        *self = Self { pastes, ..Self::from(&*text) };
+        *self = Self { pastes, typed: self.typed, ..Self::from(&*text) };
         self.revision += revision;
         self.area.set_yank_text(killed);
         self.place_cursor(cursor, false);

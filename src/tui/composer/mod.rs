@@ -21,9 +21,13 @@ pub use menu::{Menu, MenuItem, MenuKind, Trigger};
 use std::borrow::Cow;
 
 use crate::protocol::prompt::AGENT_PREFIX;
-use crate::protocol::{AgentPath, PromptTiming, SizedImage};
+use crate::protocol::{AgentPath, PromptTiming, SizedImage, is_invisible};
 use image_path::ImagePath;
 use past_prompt::{PastImage, PastPrompt};
+use paste::is_token;
+
+/// The most characters of a command that is not typed: all of them are on the screen.
+const MAX_COMMAND_CHARS: usize = 200;
 
 /// Prompts kept for Up and Ctrl+R.
 const MAX_HISTORY: usize = 1000;
@@ -86,6 +90,19 @@ impl Composer {
     /// Whether the draft is a `!` command: the user has typed the mark.
     pub fn is_shell_line(&self) -> bool {
         self.text().starts_with('!')
+    }
+
+    /// The draft, if it may be a command of the screen: the user has typed it, or all of it stands in one
+    /// line. What else a paste brings may be off the screen, or show nothing.
+    pub fn command_line(&self) -> Option<&str> {
+        let text = self.text();
+        let line = text.strip_suffix('\n').unwrap_or(text);
+        let is_seen =
+            |letter: char| !letter.is_control() && !is_token(letter) && !is_invisible(letter);
+        let is_whole = line.trim() == line
+            && line.chars().count() <= MAX_COMMAND_CHARS
+            && line.chars().all(is_seen);
+        (self.buffer.is_typed() || is_whole).then_some(text)
     }
 
     /// Empties the prompt and keeps its text in the history, after a draft that it had replaced.

@@ -249,8 +249,13 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if let Some(line) = text.strip_prefix('!').filter(|_| model.composer.is_shell_line()) {
         return run_shell(model, line.trim(), effects);
     }
-    if commands::run(model, &text, effects) {
-        return;
+    if let Some(line) = model.composer.command_line().map(str::to_owned) {
+        if commands::run(model, &line, effects) {
+            return;
+        }
+    } else if let Some(name) = slash::builtin(model) {
+        let text = format!("/{name} was not run: type it, or paste it as one line");
+        return model.say_while(NoticeCause::Draft, text);
     }
     if image_request::request_mentions(model, effects) {
         return;

@@ -67,7 +67,7 @@ pub const WAITS: [&str; 3] = ["compact", "clear", "resume"];
 
 /// The command of the table that Enter would run, if the draft is one.
 pub fn builtin(model: &TuiModel) -> Option<&'static str> {
-    let name = command_name(model.composer.text())?;
+    let name = resolve_alias(command_name(model.composer.text())?);
     let found = COMMANDS.iter().map(|known| known.name).find(|known| *known == name);
     found.filter(|name| !is_prompt(model, name))
 }
@@ -102,10 +102,12 @@ pub fn matching(written: &[CommandChoice], query: &str) -> Vec<MenuItem> {
         .collect()
 }
 
-/// Whether the command is a prompt: one of ours, or a custom one. The last part of its name is enough.
+/// Whether the command is a prompt: one of ours, or a custom one, of whose name the last part is enough
+/// unless one of ours has it.
 pub fn is_prompt(model: &TuiModel, name: &str) -> bool {
-    if PROMPTS.contains(&name) {
-        return true;
+    let ours = resolve_alias(name);
+    if COMMANDS.iter().any(|known| known.name == ours) {
+        return PROMPTS.contains(&ours);
     }
     let commands = model.commands.iter().flatten();
     let mut named = commands.map(|command| command.name.as_str());

@@ -319,3 +319,18 @@ fn an_argument_is_used_or_the_command_says_that_it_takes_none() {
     let Some(Overlay::Agents(list)) = &screen.model.overlay else { panic!("no list") };
     assert_eq!(list.filter.text(), "tidy");
 }
+
+#[test]
+fn no_file_takes_the_name_of_a_built_in_command() {
+    for name in ["x:permissions", "x:exit", "permissions"] {
+        let custom = CommandChoice {
+            name: name.to_owned(),
+            description: String::new(),
+            argument_hint: None,
+        };
+        let mut screen = TestScreen::new();
+        screen.model.commands = Some(vec![custom]);
+        screen.write("/permissions acceptEdits").enter();
+        assert!(matches!(screen.sent()[..], [Command::SetMode { .. }]), "{:?}", screen.sent());
+    }
+}

@@ -73,6 +73,64 @@ fn a_page_leaves_what_is_typed_to_the_draft() {
 }
 
 #[test]
+fn a_pasted_command_runs_only_where_all_of_it_is_on_the_screen() {
+    for command in ["/permissions acceptEdits", "/export a.md", "/exit"] {
+        for hidden in [
+            format!("{command}\n\n"),
+            format!("{command}{}", " ".repeat(5000)),
+            format!("{command}\t"),
+            format!("\n{command}"),
+            format!("{command} \u{200b}"),
+            format!("{command} {}", "x".repeat(300)),
+        ] {
+            let mut screen = TestScreen::new();
+            paste(&mut screen, &hidden);
+            screen.enter();
+            assert_eq!(screen.sent(), [], "{hidden:?}");
+            assert!(screen.notice().contains("was not run"), "{hidden:?}: {}", screen.notice());
+            assert_eq!(screen.model.composer.buffer.full_text(), hidden, "it stays");
+        }
+        // What begins within a large paste is text.
+        for large in
+            [format!("{command}{}", "\n".repeat(120)), format!("{}{command}", "\n".repeat(120))]
+        {
+            let mut screen = TestScreen::new();
+            paste(&mut screen, &large);
+            screen.enter();
+            assert!(
+                matches!(&screen.sent()[..], [Command::Prompt { prompt, .. }] if prompt.text == large),
+                "{:?}",
+                screen.sent()
+            );
+        }
+    }
+    for whole in ["/permissions acceptEdits", "/permissions acceptEdits\n"] {
+        let mut screen = TestScreen::new();
+        paste(&mut screen, whole);
+        screen.enter();
+        assert!(matches!(screen.sent()[..], [Command::SetMode { .. }]), "{:?}", screen.sent());
+    }
+    let mut screen = TestScreen::new();
+    screen.write("/permissions   acceptEdits  ").enter();
+    assert!(matches!(screen.sent()[..], [Command::SetMode { .. }]), "{:?}", screen.sent());
+}
+
+#[test]
+fn pastes_that_make_room_for_others_stay_pastes() {
+    let mut screen = TestScreen::new();
+    let long = |number: usize| format!("{number}{}", "\n".repeat(120));
+    for number in 0..40 {
+        paste(&mut screen, &long(number));
+        screen.key(KeyCode::Backspace);
+    }
+    paste(&mut screen, "see @/home/me/secret.png now");
+    paste(&mut screen, &long(40));
+    screen.model.composer.buffer.undo();
+    assert_eq!(screen.model.composer.text(), "see @/home/me/secret.png now");
+    assert!(!screen.model.composer.buffer.is_typed());
+}
+
+#[test]
 fn a_question_in_full_says_how_to_go_back_to_its_answers() {
     let mut screen = busy();
     screen.asks(&root(), 7, "main", "psql").ctrl('o').draw();
