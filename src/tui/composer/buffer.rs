@@ -9,11 +9,8 @@ use std::ops::Range;
 use ratatui_textarea::{CursorMove, DataCursor, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::image_path::ImagePath;
-use super::past_prompt::PastImage;
 use super::paste::{self, LargePastes};
 use crate::protocol::prompt::AGENT_PREFIX;
-use crate::protocol::{PromptImage, SizedImage};
 
 /// Edits kept for undo.
 const MAX_EDITS: usize = 1000;
@@ -255,63 +252,6 @@ impl TextBuffer {
         self.replace(&range, &text, false);
         self.typed &= text.is_empty();
         true
-    }
-
-    /// Puts an image in place of the last occurrence of its path, or of the selection if it has none. The
-    /// cursor stays with its text. Returns false and changes nothing if there are too many.
-    pub fn insert_image(
-        &mut self,
-        number: usize,
-        path: Option<&ImagePath>,
-        image: SizedImage,
-    ) -> bool {
-        let range = match path {
-            // The user has deleted it.
-            Some(path) if !self.text.contains(&path.written) => return true,
-            Some(path) => place_of(&self.text, &path.written),
-            None => self.selection().unwrap_or(self.cursor..self.cursor),
-        };
-        if self.pastes.is_full() {
-            self.pastes.keep_used(&self.text);
-            self.undo.clear();
-        }
-        let kept = [&self.text[..range.start], &self.text[range.end..]].concat();
-        let token = self.pastes.add_image(number, path, image, &kept);
-        let Some(token) = token else { return false };
-        let before = (self.cursor < range.start).then_some(self.cursor);
-        let behind = self.cursor.checked_sub(range.end);
-        self.replace(&range, token.encode_utf8(&mut [0; 4]), false);
-        self.pastes.sort_numbers(&self.text);
-        let end = self.cursor;
-        self.place_cursor(before.or(behind.map(|behind| end + behind)).unwrap_or(end), false);
-        true
-    }
-
-    /// Returns the images that are pieces of the text.
-    pub fn images(&self) -> Vec<PromptImage> {
-        self.pastes.images_in(&self.text)
-    }
-
-    /// Returns the images that would be pieces of a text from elsewhere.
-    pub fn images_in(&self, text: &str) -> Vec<PromptImage> {
-        self.pastes.images_in(&self.pastes.fold_known(text))
-    }
-
-    /// Keeps the numbers of the images from here on: their marks are in another text too.
-    pub fn keep_numbers(&mut self) {
-        self.pastes.keep_numbers();
-    }
-
-    /// Returns where the images that are pieces of the text came from. Their numbers stay from here on.
-    pub fn past_images(&mut self) -> Vec<PastImage> {
-        self.pastes.keep_numbers();
-        self.pastes.past_images_in(&self.text)
-    }
-
-    /// The same for a text from elsewhere.
-    pub fn past_images_in(&mut self, text: &str) -> Vec<PastImage> {
-        self.pastes.keep_numbers();
-        self.pastes.past_images_in(&self.pastes.fold_known(text))
     }
 
     /// Returns the form to edit of a text from elsewhere, such as the history: in a large text each
@@ -581,22 +521,11 @@ impl TextBuffer {
     }
 }
 
-/// The last place of a path in a text that has it, rather as a word than as the end of another path.
-fn place_of(text: &str, path: &str) -> Range<usize> {
-    let ends_path = |letter: char| letter.is_alphanumeric() || "/.-_~\\".contains(letter);
-    let is_word = |at: &usize| {
-        !text[..*at].ends_with(ends_path)
-            && !text[at + path.len()..].starts_with(char::is_alphanumeric)
-    };
-    let places = || text.match_indices(path).map(|(at, _)| at);
-    let start = places().filter(is_word).last().or_else(|| places().last()).unwrap_or_default();
-    start..start + path.len()
-}
-
 /// Whether a cluster belongs to a word, ignoring combining marks.
 fn is_word(cluster: &str) -> bool {
     cluster.chars().next().is_some_and(|letter| letter.is_alphanumeric() || paste::is_token(letter))
 }
 
+mod images;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ mod commands;
 mod early;
 mod ends;
 mod expand;
+mod finish;
 mod flows;
 mod forms;
 mod images;
