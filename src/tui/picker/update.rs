@@ -54,8 +54,10 @@ fn add_current(model: &TuiModel, choices: &mut Vec<ModelChoice>) {
     if choices.iter().filter(of_provider).any(|choice| choice.name == session.model) {
         return;
     }
-    let first = choices.iter().position(|choice| choice.provider == *provider).unwrap_or(0);
-    let detail = format!("{provider} · not in its list");
+    let first = choices.iter().position(|choice| choice.provider == *provider);
+    let others = first.and_then(|at| choices[at].detail.split(" · ").next());
+    let detail = format!("{} · not in its list", others.unwrap_or(provider));
+    let first = first.unwrap_or(0);
     let (provider, name) = (provider.clone(), session.model.clone());
     choices.insert(first, ModelChoice { provider, name, detail });
 }

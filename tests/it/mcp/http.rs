@@ -204,7 +204,7 @@ async fn a_call_that_is_stopped_is_cancelled_at_the_server() {
     let screen =
         Screen::start(&scene.world, ["--dangerously-skip-permissions", "PARENT-1 go"], 100, 30);
     process::eventually(|| web.count("never") == 1).await;
-    screen.wait_for("mcp__web__never");
+    screen.wait_for("web: never");
     screen.keys("\u{3}");
     screen.wait_for("stopped after");
     process::eventually(|| web.count("notifications/cancelled") == 1).await;

@@ -127,7 +127,7 @@ async fn the_approved_plan_is_shown_and_what_is_for_the_model_is_not() {
     let resumed = Screen::start(&scene.world, ["--continue"], 80, 24);
     resumed.wait_for(DONE);
     for shown in [live, resumed.contents()] {
-        let call = shown.lines().position(|line| line.contains("ExitPlanMode")).unwrap();
+        let call = shown.lines().position(|line| line.contains("approved · edits")).unwrap();
         let end = shown.lines().position(|line| line.contains(DONE)).unwrap();
         let lines: Vec<&str> = shown.lines().take(end).skip(call).map(str::trim_end).collect();
         assert!(lines[0].ends_with("Plan Fix it   approved · edits run"), "{shown}");
