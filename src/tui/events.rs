@@ -88,9 +88,9 @@ fn common_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) -> Opti
         }
         EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
         EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
-        EventKind::PromptReturned { id, text } => queue::returned(model, path, id, &text),
-        EventKind::PromptRefused { id, text, why } => {
-            queue::refused(model, path, id, &text);
+        EventKind::PromptReturned { id, .. } => queue::returned(model, path, id),
+        EventKind::PromptRefused { id, why, .. } => {
+            queue::refused(model, path, id);
             notice(model, NoticeLevel::Error, why);
         }
         other => return Some(other),

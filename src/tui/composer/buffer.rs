@@ -9,6 +9,7 @@ use std::ops::Range;
 use ratatui_textarea::{CursorMove, DataCursor, TextArea};
 use unicode_segmentation::UnicodeSegmentation;
 
+use super::past_prompt::{PastImage, PastPrompt};
 use super::paste::{self, LargePastes};
 use crate::protocol::prompt::AGENT_PREFIX;
 
@@ -24,6 +25,8 @@ pub struct TextBuffer {
     /// Byte position, always between two grapheme clusters.
     cursor: usize,
     undo: Vec<UndoStep>,
+    /// The images of the killed text, which [`yank`](Self::yank) brings back.
+    killed_images: Vec<PastImage>,
     /// Whether the last change was typing, which is undone as a whole.
     typing: bool,
     /// Whether the user has typed all of the text.
@@ -69,6 +72,7 @@ impl Default for TextBuffer {
             text: String::new(),
             cursor: 0,
             undo: Vec::new(),
+            killed_images: Vec::new(),
             typing: false,
             typed: true,
             run: 0..0,
@@ -141,17 +145,18 @@ impl TextBuffer {
     }
 
     /// Replaces the whole text and moves the cursor to its end. Can be undone.
-    pub fn set(&mut self, text: &str) {
-        let (text, _) = self.fold(text, self.cursor);
+    pub fn set(&mut self, prompt: &PastPrompt) {
+        let (text, _) = self.fold(prompt, self.cursor);
         self.replace(&(0..self.text.len()), &text, false);
         self.typed = text.is_empty();
         self.agents.clear();
     }
 
-    /// Replaces the whole text with what the user has made of it elsewhere.
+    /// Replaces the whole text with what the user has made of it elsewhere. It may still have its images.
     pub fn set_typed(&mut self, text: &str) {
         let (typed, agents) = (self.typed, std::mem::take(&mut self.agents));
-        self.set(text);
+        let prompt = PastPrompt { text: text.to_owned(), images: self.past_images() };
+        self.set(&prompt);
         self.typed |= typed;
         self.agents = agents;
     }
@@ -159,10 +164,12 @@ impl TextBuffer {
     /// Empties the buffer and returns its full text. The killed text stays.
     pub fn take(&mut self) -> String {
         let text = self.full_text();
+        self.note_killed_images();
         let killed = self.pastes.expand(&self.area.yank_text());
         self.pastes.forget_oldest();
         let pastes = std::mem::take(&mut self.pastes);
-        *self = Self { pastes, revision: self.revision + 1, ..Self::default() };
+        let killed_images = std::mem::take(&mut self.killed_images);
+        *self = Self { pastes, killed_images, revision: self.revision + 1, ..Self::default() };
         self.area.set_yank_text(killed);
         text
     }
@@ -257,8 +264,9 @@ impl TextBuffer {
     /// Returns the form to edit of a text from elsewhere, such as the history: in a large text each
     /// known paste is one character, or else all of it. Frees pastes if that needs a new one. Also
     /// returns where the byte position `at` is then.
-    fn fold(&mut self, text: &str, at: usize) -> (String, usize) {
-        let known = self.pastes.fold_known(text);
+    fn fold(&mut self, prompt: &PastPrompt, at: usize) -> (String, usize) {
+        let text = &prompt.text;
+        let known = self.pastes.fold_known(prompt);
         if known.len() <= paste::MAX_EDITED {
             return (known, at);
         }
@@ -270,7 +278,9 @@ impl TextBuffer {
     /// there are still too many, the text becomes up to three pastes, with the byte position `at` and
     /// the cursor between them. Returns where `at` is then.
     fn free_pastes(&mut self, at: usize) -> usize {
+        self.note_killed_images();
         let killed = self.pastes.expand(&self.area.yank_text());
+        let killed_images = std::mem::take(&mut self.killed_images);
         let (mut text, mut at, mut cursor) = (self.text.clone(), at, self.cursor);
         let mut pastes = std::mem::take(&mut self.pastes);
         pastes.keep_used(&text);
@@ -287,7 +297,7 @@ impl TextBuffer {
             (at, cursor) = if at < cursor { (start, end) } else { (end, start) };
         }
         let revision = self.revision;
-        *self = Self { pastes, typed: self.typed, ..Self::from(&*text) };
+        *self = Self { pastes, killed_images, typed: self.typed, ..Self::from(&*text) };
         self.revision += revision;
         self.area.set_yank_text(killed);
         self.place_cursor(cursor, false);
@@ -300,8 +310,8 @@ impl TextBuffer {
     }
 
     /// Inserts text at a byte position; the cursor stays with its text. Returns the end of the new text.
-    pub fn insert_at(&mut self, at: usize, text: &str) -> usize {
-        let (text, at) = self.fold(text, at);
+    pub fn insert_at(&mut self, at: usize, prompt: &PastPrompt) -> usize {
+        let (text, at) = self.fold(prompt, at);
         let cursor = if self.cursor >= at { self.cursor + text.len() } else { self.cursor };
         self.replace(&(at..at), &text, false);
         self.typed &= text.is_empty();
@@ -369,13 +379,16 @@ impl TextBuffer {
         let cursor = self.cursor;
         self.select_range(&range);
         self.area.cut();
+        self.killed_images.clear();
         self.record(1, cursor, false);
     }
 
     /// Inserts the text killed last. Returns false where [`paste`](Self::paste) does.
     pub fn yank(&mut self) -> bool {
+        self.note_killed_images();
         let killed = self.pastes.expand(&self.area.yank_text());
-        self.insert_folded(&killed, LargePastes::fold_images)
+        let images = self.killed_images.clone();
+        self.insert_folded(&killed, |pastes, text| pastes.fold_images(text, &images))
     }
 
     pub fn undo(&mut self) {

@@ -46,12 +46,12 @@ pub struct Composer {
     /// Oldest first.
     history: Vec<PastPrompt>,
     /// Position of Up and Down in the history, and the draft from before.
-    browsing: Option<(usize, String)>,
+    browsing: Option<(usize, PastPrompt)>,
     /// Position in the history of the prompt that the draft began as.
     origin: Option<usize>,
     /// The draft that a prompt from the history has replaced, until the next prompt is sent: Down on the
     /// empty prompt brings it back. It is in the history too.
-    set_aside: Option<String>,
+    set_aside: Option<PastPrompt>,
     pub images: image::DraftImages,
 }
 
@@ -69,7 +69,7 @@ pub fn as_prompt(text: &str) -> Cow<'_, str> {
 pub struct RecalledMessage {
     pub to: AgentPath,
     /// The message as it was in the queue.
-    pub text: String,
+    pub prompt: PastPrompt,
     pub when: PromptTiming,
 }
 
@@ -96,7 +96,8 @@ impl Composer {
     /// line. What else a paste brings may be off the screen, or show nothing.
     pub fn command_line(&self) -> Option<&str> {
         let text = self.text();
-        let line = text.strip_suffix('\n').unwrap_or(text);
+        // The menu ends a name with a blank.
+        let line = text.strip_suffix(['\n', ' ']).unwrap_or(text);
         let is_seen =
             |letter: char| !letter.is_control() && !is_token(letter) && !is_invisible(letter);
         let is_whole = line.trim() == line
@@ -109,9 +110,9 @@ impl Composer {
     pub fn take(&mut self) -> PastPrompt {
         self.set_aside = None;
         self.leave_history();
-        let prompt = self.draft_as_past();
+        let prompt = self.buffer.as_past();
         self.buffer.take();
-        self.add_to_history(prompt.clone());
+        self.remember(prompt.clone());
         self.reset();
         prompt
     }
@@ -119,16 +120,16 @@ impl Composer {
     /// Empties the prompt and keeps its text in the history. If a prompt from the history has replaced a
     /// draft, Up finds that draft first.
     pub fn clear(&mut self) {
-        let prompt = self.draft_as_past();
-        self.add_to_history(prompt);
+        let prompt = self.buffer.as_past();
+        self.remember(prompt);
         self.buffer.take();
         self.reset();
     }
 
     /// Replaces the draft with a text that has the draft in it, or comes from outside.
-    pub fn replace(&mut self, text: &str) {
+    pub fn replace(&mut self, prompt: &PastPrompt) {
         self.leave_history();
-        self.buffer.set(text);
+        self.buffer.set(prompt);
     }
 
     /// Replaces the draft with what the user has typed in the editor.
@@ -141,12 +142,17 @@ impl Composer {
     pub fn recall(&mut self, prompt: &str) {
         match self.browsing {
             Some(_) => self.leave_history(),
-            None => self.put_aside(self.buffer.full_text()),
+            None => {
+                let draft = self.buffer.as_past();
+                self.put_aside(draft);
+            }
         }
         self.images.begin_draft();
-        self.buffer.set(prompt);
-        let at = self.history.iter().rposition(|past| past.text == prompt);
-        self.origin = at;
+        self.origin = self.history.iter().rposition(|past| past.text == prompt);
+        match self.origin {
+            Some(at) => self.buffer.set(&self.history[at]),
+            None => self.buffer.set(&prompt.into()),
+        }
     }
 
     /// Empties the prompt without adding its text to the history.
@@ -156,12 +162,7 @@ impl Composer {
     }
 
     /// Adds to the history, without consecutive duplicates.
-    pub fn remember(&mut self, text: &str) {
-        let images = self.buffer.past_images_in(text);
-        self.add_to_history(PastPrompt { text: text.to_owned(), images });
-    }
-
-    fn add_to_history(&mut self, prompt: PastPrompt) {
+    pub fn remember(&mut self, prompt: PastPrompt) {
         let is_last = self.history.last().is_some_and(|last| last.text == prompt.text);
         if prompt.text.trim().is_empty() || is_last {
             return;
@@ -170,11 +171,6 @@ impl Composer {
             self.history.remove(0);
         }
         self.history.push(prompt);
-    }
-
-    /// Creates the entry of the history for the draft.
-    fn draft_as_past(&mut self) -> PastPrompt {
-        PastPrompt { text: self.buffer.full_text(), images: self.buffer.past_images() }
     }
 
     /// Goes one prompt back in the history. Returns false when there is none.
@@ -187,10 +183,10 @@ impl Composer {
         };
         let draft = match self.browsing.take() {
             Some((_, draft)) => draft,
-            None => self.buffer.full_text(),
+            None => self.buffer.as_past(),
         };
         self.images.begin_draft();
-        self.buffer.set(&self.history[at].text.clone());
+        self.buffer.set(&self.history[at]);
         self.origin = Some(at);
         self.browsing = Some((at, draft));
         true
@@ -209,7 +205,7 @@ impl Composer {
         self.images.begin_draft();
         self.origin = Some(at + 1).filter(|at| *at < self.history.len());
         if let Some(past) = self.history.get(at + 1) {
-            self.buffer.set(&past.text.clone());
+            self.buffer.set(past);
             self.browsing = Some((at + 1, draft));
         } else {
             self.buffer.set(&draft);
@@ -225,7 +221,8 @@ impl Composer {
     /// The user has edited the draft: Up starts at the newest prompt again. A prompt from the history in
     /// which only the cursor has moved is no new draft.
     pub fn edited(&mut self) {
-        let same = |(at, _): &(usize, String)| self.history[*at].text == self.buffer.full_text();
+        let same =
+            |(at, _): &(usize, PastPrompt)| self.history[*at].text == self.buffer.full_text();
         if !self.browsing.as_ref().is_some_and(same) {
             self.leave_history();
         }
@@ -280,7 +277,7 @@ impl Composer {
         let fits = self.buffer.insert_image(number, path, image);
         if let Some(at) = entry.filter(|_| fits) {
             let left = self.unread_images_of(at);
-            let mut prompt = self.draft_as_past();
+            let mut prompt = self.buffer.as_past();
             prompt.images.extend(left);
             self.history[at] = prompt;
         }
@@ -299,9 +296,9 @@ impl Composer {
         }
     }
 
-    fn put_aside(&mut self, draft: String) {
-        if !draft.trim().is_empty() {
-            self.remember(&draft);
+    fn put_aside(&mut self, draft: PastPrompt) {
+        if !draft.text.trim().is_empty() {
+            self.remember(draft.clone());
             self.set_aside = Some(draft);
         }
     }
@@ -491,11 +488,11 @@ mod tests {
         let mut composer = Composer::default();
         composer.buffer.insert("/he");
         assert_eq!(composer.trigger().map(|found| found.kind), Some(MenuKind::Command));
-        composer.buffer.set("see /he");
+        composer.buffer.set(&"see /he".into());
         assert_eq!(composer.trigger(), None);
-        composer.buffer.set("/usr/bin");
+        composer.buffer.set(&"/usr/bin".into());
         assert_eq!(composer.trigger(), None);
-        composer.buffer.set("read @src/ma");
+        composer.buffer.set(&"read @src/ma".into());
         let found = composer.trigger().unwrap();
         assert_eq!((found.start, found.query.as_str()), (5, "src/ma"));
     }

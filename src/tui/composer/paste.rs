@@ -4,7 +4,7 @@
 use std::ops::RangeInclusive;
 
 use super::image_path::ImagePath;
-use super::past_prompt::PastImage;
+use super::past_prompt::{PastImage, PastPrompt};
 use crate::protocol::{PromptImage, SizedImage, byte_size};
 
 /// The notice for a paste that was not inserted.
@@ -186,16 +186,20 @@ impl LargePastes {
         pastes.filter_map(|paste| Some((&*paste.text, paste.image.as_ref()?)))
     }
 
-    /// Puts the characters in place of known images.
-    pub fn fold_images(&self, mut text: String) -> String {
-        for paste in self.pastes.iter().filter(|paste| paste.image.is_some()) {
+    /// Puts the characters in place of the marks of these images, as far as they are known. Another text
+    /// that looks like the mark of an image may be anybody's.
+    pub fn fold_images(&self, mut text: String, images: &[PastImage]) -> String {
+        let is_meant = |paste: &&LargePaste| {
+            paste.image.is_some() && images.iter().any(|image| image.mark == paste.text)
+        };
+        for paste in self.pastes.iter().filter(is_meant) {
             text = text.replace(&paste.text, paste.token.encode_utf8(&mut [0; 4]));
         }
         text
     }
 
-    /// Puts the characters in place of known pastes in a text from elsewhere.
-    pub fn fold_known(&self, text: &str) -> String {
+    /// Puts the characters in place of known pastes in a text from elsewhere, and of its images.
+    pub fn fold_known(&self, PastPrompt { text, images }: &PastPrompt) -> String {
         let mut folded = text.replace(is_token, "");
         // What stands in a paste is no image of the text.
         let mut pastes: Vec<_> = self.pastes.iter().filter(|paste| paste.image.is_none()).collect();
@@ -203,7 +207,7 @@ impl LargePastes {
         for LargePaste { token, text, .. } in pastes {
             folded = folded.replace(text, token.encode_utf8(&mut [0; 4]));
         }
-        self.fold_images(folded)
+        self.fold_images(folded, images)
     }
 
     /// Puts the pastes in place of their characters.

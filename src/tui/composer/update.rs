@@ -9,6 +9,7 @@ use crate::tui::composer::edit::edit_text;
 use crate::tui::composer::image_path::ImagePath;
 use crate::tui::composer::image_request;
 use crate::tui::composer::menu::MENU_ROWS;
+use crate::tui::composer::past_prompt::PastPrompt;
 use crate::tui::composer::paste::PASTE_TOO_LARGE;
 use crate::tui::composer::{MenuKind, Movement, draft, mention};
 use crate::tui::first_run::update as first_run;
@@ -355,7 +356,8 @@ fn send(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) {
     let busy = if to.is_root() { model.main_is_busy() } else { true };
     let state = if busy { MessageState::Waiting } else { MessageState::Sent };
     let when = model.composer.recalled.as_ref().map_or(PromptTiming::NextStep, |taken| taken.when);
-    let id = model.queue.add(to.clone(), text, when, state);
+    let past = PastPrompt { text: text.to_owned(), images: model.composer.buffer.past_images() };
+    let id = model.queue.add(to.clone(), past, when, state);
     let images = model.composer.buffer.images();
     let agent_mentions = model.composer.buffer.agent_mentions();
     if busy {

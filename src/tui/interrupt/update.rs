@@ -143,7 +143,8 @@ fn kill_shell(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
 /// way out, but kept in the history.
 fn requeue_taken(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let Some(taken) = model.composer.recalled.take() else { return };
-    let text = taken.text;
+    let past = taken.prompt;
+    let text = past.text.clone();
     let is_changed = model.composer.buffer.full_text() != as_prompt(&text);
     if is_changed {
         model.composer.take();
@@ -151,8 +152,8 @@ fn requeue_taken(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         model.composer.discard();
     }
     model.session.prompts += usize::from(taken.to.is_root());
-    let id = model.queue.enqueue(taken.to.clone(), &text, taken.when, model.now);
-    let images = model.composer.buffer.images_in(&text);
+    let images = model.composer.buffer.images_of(&past);
+    let id = model.queue.enqueue(taken.to.clone(), past, taken.when, model.now);
     let agent_mentions = Some(Vec::new());
     let prompt =
         QueuedPrompt { images, agent_mentions, ..QueuedPrompt::typed(id, text, taken.when) };

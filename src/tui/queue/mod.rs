@@ -6,6 +6,8 @@ pub mod update;
 use std::time::Duration;
 
 use crate::protocol::{AgentPath, PromptId, PromptTiming};
+use crate::tui::composer::as_prompt;
+use crate::tui::composer::past_prompt::{PastImage, PastPrompt};
 
 /// Prompts queued in the runtime until their agent reads them.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,8 +27,16 @@ pub struct QueuedMessage {
     pub id: PromptId,
     pub to: AgentPath,
     pub text: String,
+    pub images: Vec<PastImage>,
     pub when: PromptTiming,
     pub state: MessageState,
+}
+
+impl QueuedMessage {
+    /// The message as a draft.
+    pub fn as_draft(&self) -> PastPrompt {
+        PastPrompt { text: as_prompt(&self.text).into_owned(), images: self.images.clone() }
+    }
 }
 
 /// The state of a queued message.
@@ -49,25 +59,25 @@ impl PromptQueue {
     pub fn enqueue(
         &mut self,
         to: AgentPath,
-        text: &str,
+        prompt: PastPrompt,
         when: PromptTiming,
         at: Duration,
     ) -> PromptId {
         self.last = at;
-        self.add(to, text, when, MessageState::Waiting)
+        self.add(to, prompt, when, MessageState::Waiting)
     }
 
     /// Adds a message in a given state.
     pub fn add(
         &mut self,
         to: AgentPath,
-        text: &str,
+        PastPrompt { text, images }: PastPrompt,
         when: PromptTiming,
         state: MessageState,
     ) -> PromptId {
         let id = PromptId(self.next_id);
         self.next_id += 1;
-        self.list.push(QueuedMessage { id, to, text: text.to_owned(), when, state });
+        self.list.push(QueuedMessage { id, to, text, images, when, state });
         id
     }
 

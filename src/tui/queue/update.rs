@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::protocol::{AgentPath, Command, PromptId, PromptTiming};
-use crate::tui::composer::{RecalledMessage, as_prompt};
+use crate::tui::composer::RecalledMessage;
+use crate::tui::composer::past_prompt::PastPrompt;
 use crate::tui::format::count;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
@@ -38,7 +39,7 @@ pub fn mark_read(model: &mut TuiModel, id: PromptId) {
 
 /// Handles a message that left the queue unread: it returns to the prompt, or waits for the user to
 /// take it back.
-pub fn returned(model: &mut TuiModel, path: &AgentPath, id: PromptId, text: &str) {
+pub fn returned(model: &mut TuiModel, path: &AgentPath, id: PromptId) {
     // Messages not typed here, such as an agent's, don't return to the prompt.
     let Some(at) = model.queue.position(id) else { return };
     if path.is_root() {
@@ -53,21 +54,21 @@ pub fn returned(model: &mut TuiModel, path: &AgentPath, id: PromptId, text: &str
         mark_orphaned(model, path);
         return;
     }
-    model.queue.list.remove(at);
-    prepend_to_draft(model, text);
+    let queued = model.queue.list.remove(at);
+    prepend_to_draft(model, queued.as_draft());
 }
 
 /// Returns a refused message to the prompt, before any draft.
-pub fn refused(model: &mut TuiModel, path: &AgentPath, id: PromptId, text: &str) {
+pub fn refused(model: &mut TuiModel, path: &AgentPath, id: PromptId) {
     let Some(at) = model.queue.position(id) else { return };
     if model.queue.list[at].state == MessageState::TakenBack {
-        return returned(model, path, id, text);
+        return returned(model, path, id);
     }
     if path.is_root() {
         model.session.prompts = model.session.prompts.saturating_sub(1);
     }
-    model.queue.list.remove(at);
-    prepend_to_draft(model, text);
+    let queued = model.queue.list.remove(at);
+    prepend_to_draft(model, queued.as_draft());
     model.say("Refused · your text is back in the prompt");
 }
 
@@ -84,26 +85,25 @@ pub fn mark_orphaned(model: &mut TuiModel, path: &AgentPath) {
 pub fn shelve_orphaned(model: &mut TuiModel) {
     let is_orphaned = |queued: &QueuedMessage| queued.state == MessageState::Orphaned;
     for queued in model.queue.list.iter().filter(|queued| is_orphaned(queued)) {
-        model.composer.remember(&as_prompt(&queued.text));
+        model.composer.remember(queued.as_draft());
     }
     model.queue.list.retain(|queued| !is_orphaned(queued));
 }
 
 /// Inserts a returned message before the draft, oldest first.
-fn prepend_to_draft(model: &mut TuiModel, text: &str) {
+fn prepend_to_draft(model: &mut TuiModel, PastPrompt { text, images }: PastPrompt) {
     let (at, messages) = model.queue.returned;
-    let text = as_prompt(text);
     let separator =
         if model.composer.is_empty() || at < model.composer.text().len() { "\n" } else { "" };
     let piece = if at == 0 && model.composer.is_empty() {
-        text.into_owned()
+        text
     } else if at >= model.composer.text().len() {
         format!("\n{text}")
     } else {
         format!("{text}{separator}")
     };
     let at = at.min(model.composer.text().len());
-    let end = model.composer.buffer.insert_at(at, &piece);
+    let end = model.composer.buffer.insert_at(at, &PastPrompt { text: piece, images });
     model.queue.returned = (end, messages + 1);
     say_returned(model);
 }
@@ -134,7 +134,7 @@ pub fn take_back(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) -> bool 
     let Some(at) = newest else { return false };
     if model.queue.list[at].state == MessageState::Orphaned {
         let queued = model.queue.list.remove(at);
-        model.composer.replace(&as_prompt(&queued.text));
+        model.composer.replace(&queued.as_draft());
         return true;
     }
     let queued = &mut model.queue.list[at];
@@ -166,10 +166,14 @@ pub fn toggle_newest(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) -> b
 }
 
 fn restore_to_prompt(model: &mut TuiModel, queued: &QueuedMessage) {
-    let draft = model.composer.buffer.full_text();
-    let text = as_prompt(&queued.text);
-    let text = if draft.is_empty() { text.into_owned() } else { format!("{text}\n{draft}") };
-    model.composer.replace(&text);
-    let (to, text, when) = (queued.to.clone(), queued.text.clone(), queued.when);
-    model.composer.recalled = Some(RecalledMessage { to, text, when });
+    let draft = model.composer.buffer.as_past();
+    let PastPrompt { mut text, mut images } = queued.as_draft();
+    if !draft.text.is_empty() {
+        text = format!("{text}\n{}", draft.text);
+        images.extend(draft.images);
+    }
+    model.composer.replace(&PastPrompt { text, images });
+    let prompt = PastPrompt { text: queued.text.clone(), images: queued.images.clone() };
+    let (to, when) = (queued.to.clone(), queued.when);
+    model.composer.recalled = Some(RecalledMessage { to, prompt, when });
 }

@@ -280,7 +280,8 @@ fn rename(model: &mut TuiModel, argument: &str, effects: &mut Vec<ScreenEffect>)
     }
     if argument.is_empty() {
         let name = model.session.name.clone();
-        model.composer.replace(&format!("/rename {}", name.as_deref().unwrap_or_default()));
+        let line = format!("/rename {}", name.as_deref().unwrap_or_default());
+        model.composer.replace(&line.as_str().into());
         draft::edited(model, effects);
         if name.is_some() {
             model.say_while(NoticeCause::Draft, "/rename - removes the name");

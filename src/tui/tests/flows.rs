@@ -265,7 +265,7 @@ fn an_at_sign_offers_agents_and_the_files_that_the_host_finds() {
 fn history_search_takes_the_newest_match() {
     let mut screen = TestScreen::new();
     for text in ["fix login", "read docs", "fix logout"] {
-        screen.model.composer.remember(text);
+        screen.model.composer.remember(text.into());
     }
     screen.ctrl('r').write("fix").enter();
     assert_eq!(screen.model.composer.text(), "fix logout");
@@ -333,7 +333,7 @@ fn a_completed_name_is_one_word_of_a_command_and_hides_nothing() {
 fn a_wrapped_draft_is_walked_line_by_line_before_the_history() {
     let mut screen = TestScreen::new();
     screen.send(Msg::Resize { width: 20, height: 24 });
-    screen.model.composer.remember("earlier");
+    screen.model.composer.remember("earlier".into());
     screen.write("one two three four five").key(KeyCode::Up);
     assert_eq!(screen.model.composer.buffer.cursor(), 9);
     screen.key(KeyCode::Up);

@@ -112,6 +112,57 @@ fn enter_sends_once_the_image_is_there_unless_the_draft_changes_or_it_is_none() 
 }
 
 #[test]
+fn a_pasted_text_that_looks_like_the_mark_of_an_image_stays_text_however_it_comes_back() {
+    let with_image = || {
+        let mut screen = TestScreen::new();
+        screen.prompt("go").write("see ").ctrl('v');
+        arrive(&mut screen, None, Ok(Some(image())));
+        screen.enter();
+        assert_eq!(sent(&mut screen).2, ["[Image #1]"]);
+        paste(&mut screen, "log [Image #1] end");
+        screen
+    };
+    let ways: [(&str, fn(&mut TestScreen)); 6] = [
+        ("as it is", |_| {}),
+        ("killed and yanked", |screen| {
+            screen.ctrl('u').ctrl('y');
+        }),
+        ("from the history", |screen| {
+            screen.ctrl('c').key(KeyCode::Up);
+        }),
+        ("found in the history", |screen| {
+            screen.ctrl('c').ctrl('r').write("log").enter();
+        }),
+        ("from the editor", |screen| {
+            let text = screen.model.composer.buffer.full_text();
+            let at = screen.at;
+            screen.send(Msg::Host { reply: HostRequest::Edit(Ok(text)), at });
+        }),
+        ("set aside", |screen| {
+            screen.key(KeyCode::Up).key(KeyCode::Down);
+        }),
+    ];
+    for (way, go) in ways {
+        let mut screen = with_image();
+        go(&mut screen);
+        assert_eq!(draft(&screen), "log [Image #1] end", "{way}");
+        screen.enter();
+        let (_, text, marks) = sent(&mut screen);
+        assert_eq!((&*text, marks), ("log [Image #1] end", Vec::new()), "{way}");
+    }
+    // In the queue, taken back, and put back by Esc.
+    let mut screen = with_image();
+    screen.enter();
+    let id = sent(&mut screen).0;
+    screen.key(KeyCode::Up);
+    let text = "log [Image #1] end".to_owned();
+    screen.main(EventKind::PromptReturned { id, text });
+    assert_eq!(draft(&screen), "log [Image #1] end");
+    screen.key(KeyCode::Esc);
+    assert_eq!(sent(&mut screen).2, Vec::<String>::new());
+}
+
+#[test]
 fn an_image_survives_the_kill_buffer_the_history_and_the_queue() {
     let mut screen = TestScreen::new();
     screen.write("see ").ctrl('v');

@@ -472,7 +472,7 @@ fn the_agents_and_their_definitions_stand_above_the_prompt() {
 fn the_history_search_stands_above_the_prompt() {
     let mut screen = talked();
     for text in ["fix login", "read the docs", "fix logout"] {
-        screen.model.composer.remember(text);
+        screen.model.composer.remember(text.into());
     }
     screen.ctrl('r').write("fix");
     snapshots("history", &mut screen);
@@ -533,7 +533,7 @@ fn the_list_of_models_is_no_dead_end_without_one() {
 fn a_long_list_moves_by_pages_to_its_ends_and_with_the_wheel() {
     let mut screen = TestScreen::new();
     for number in 0..60 {
-        screen.model.composer.remember(&format!("prompt {number}"));
+        screen.model.composer.remember(format!("prompt {number}").as_str().into());
     }
     let selected = |screen: &TestScreen| match &screen.model.overlay {
         Some(Overlay::History(search)) => search.selected,

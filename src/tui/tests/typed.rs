@@ -104,6 +104,10 @@ fn a_pasted_command_runs_only_where_all_of_it_is_on_the_screen() {
             );
         }
     }
+    let mut screen = TestScreen::new();
+    paste(&mut screen, "/cost");
+    screen.enter();
+    assert!(screen.model.overlay.is_some(), "{}", screen.notice());
     for whole in ["/permissions acceptEdits", "/permissions acceptEdits\n"] {
         let mut screen = TestScreen::new();
         paste(&mut screen, whole);
@@ -345,7 +349,7 @@ fn a_cleared_draft_comes_back_before_a_queued_message() {
 #[test]
 fn no_earlier_prompt_takes_the_place_of_a_message_from_the_queue() {
     let mut screen = busy();
-    screen.model.composer.remember("earlier");
+    screen.model.composer.remember("earlier".into());
     screen.write("also this").enter();
     let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
     screen.key(KeyCode::Up).main(EventKind::PromptReturned { id: prompt.id, text: prompt.text });

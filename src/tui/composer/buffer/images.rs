@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::TextBuffer;
 use crate::protocol::{PromptImage, SizedImage};
 use crate::tui::composer::image_path::ImagePath;
-use crate::tui::composer::past_prompt::PastImage;
+use crate::tui::composer::past_prompt::{PastImage, PastPrompt};
 
 impl TextBuffer {
     /// Puts an image in place of the last occurrence of its path, or of the selection if it has none. The
@@ -44,8 +44,8 @@ impl TextBuffer {
     }
 
     /// Returns the images that would be pieces of a text from elsewhere.
-    pub fn images_in(&self, text: &str) -> Vec<PromptImage> {
-        self.pastes.images_in(&self.pastes.fold_known(text))
+    pub fn images_of(&self, prompt: &PastPrompt) -> Vec<PromptImage> {
+        self.pastes.images_in(&self.pastes.fold_known(prompt))
     }
 
     /// Keeps the numbers of the images from here on: their marks are in another text too.
@@ -59,10 +59,15 @@ impl TextBuffer {
         self.pastes.past_images_in(&self.text)
     }
 
-    /// The same for a text from elsewhere.
-    pub fn past_images_in(&mut self, text: &str) -> Vec<PastImage> {
-        self.pastes.keep_numbers();
-        self.pastes.past_images_in(&self.pastes.fold_known(text))
+    /// Returns the text with its images. Their numbers stay from here on.
+    pub fn as_past(&mut self) -> PastPrompt {
+        PastPrompt { text: self.full_text(), images: self.past_images() }
+    }
+
+    /// Records which images the killed text has, before its characters stand for something else.
+    pub(super) fn note_killed_images(&mut self) {
+        let killed = self.pastes.past_images_in(&self.area.yank_text());
+        self.killed_images.extend(killed);
     }
 }
 

@@ -167,7 +167,7 @@ fn a_large_paste_is_one_character_and_is_sent_whole() {
     buffer.undo();
     assert_eq!(buffer.take(), whole);
     // As from the history, and with other text beside it.
-    buffer.set(&format!("{whole} really?"));
+    buffer.set(&PastPrompt::from(&*format!("{whole} really?")));
     assert_eq!(buffer.text().chars().count(), 15);
     assert_eq!(buffer.full_text(), format!("{whole} really?"));
 }
@@ -183,7 +183,7 @@ fn a_paste_of_many_short_lines_is_one_character_too() {
     assert_eq!(buffer.display(&buffer.text()[5..]), "[101 lines · 707 bytes]");
     let whole = buffer.take();
     assert_eq!(whole, format!("why? {}", lines(101)));
-    buffer.set(&whole);
+    buffer.set(&PastPrompt::from(&*whole));
     assert_eq!(buffer.text().chars().count(), 6, "also from the history");
 }
 
@@ -198,7 +198,7 @@ fn many_pastes_of_every_size_are_sent_whole() {
     }
     assert_eq!(buffer.full_text(), whole);
     assert_eq!(buffer.take(), whole);
-    buffer.set(&whole);
+    buffer.set(&PastPrompt::from(&*whole));
     assert_eq!(buffer.take(), whole);
 }
 
@@ -257,8 +257,8 @@ fn a_draft_with_large_pastes_comes_back_from_the_history_as_it_was() {
         pastes.iter().for_each(|text| assert!(buffer.paste(text)));
         " really?".chars().for_each(|letter| buffer.type_char(letter));
         let (draft, edited) = (buffer.full_text(), buffer.text().to_owned());
-        buffer.set(other);
-        buffer.set(&draft);
+        buffer.set(&PastPrompt::from(other));
+        buffer.set(&PastPrompt::from(&*draft));
         assert_eq!(buffer.text(), edited);
         buffer.undo();
         assert_eq!(buffer.text(), other);
@@ -275,7 +275,7 @@ fn a_sent_prompt_with_a_large_paste_is_recalled_as_it_was() {
     buffer.paste(&"0123456789".repeat(1_000_000));
     let edited = buffer.text().to_owned();
     let sent = buffer.take();
-    buffer.set(&sent);
+    buffer.set(&PastPrompt::from(&*sent));
     assert_eq!(buffer.text(), edited);
     assert!(buffer.full_text() == sent);
 }
@@ -295,7 +295,8 @@ fn a_large_text_inserted_elsewhere_leaves_the_cursor_with_its_text() {
             let mut buffer = buffer.clone();
             buffer.place_cursor(cursor, false);
             let inserted = "x".repeat(9_000_000);
-            let (ahead, end) = (before(&buffer), buffer.insert_at(at, &inserted));
+            let (ahead, end) =
+                (before(&buffer), buffer.insert_at(at, &PastPrompt::from(&*inserted)));
             let expected = format!("{}{inserted}{}", &whole[..at], &whole[at..]);
             assert!(buffer.full_text() == expected);
             assert!(buffer.pastes.expand(&buffer.text()[..end]) == expected[..at + inserted.len()]);
