@@ -80,6 +80,7 @@ pub fn update(model: &mut TuiModel, msg: Msg) -> Vec<ScreenEffect> {
         Msg::Events { events, at } => {
             model.now = model.now.max(at);
             events::apply_events(model, events, &mut effects);
+            commands::refresh_cost(model);
         }
         Msg::Host { reply, at } => {
             model.now = model.now.max(at);

@@ -37,7 +37,8 @@ impl Replay<'_> {
 
     /// Adds the end of a command, once.
     pub(super) fn shell_ended(&mut self, id: ShellId, end: ShellEnd) {
-        if self.shells.remove(&id).is_some() {
+        if let Some(result) = self.shells.remove(&id) {
+            self.rename_result(result, format!("ran in the background as {id}"));
             self.push(EventKind::BackgroundShellEnded { id, end });
         }
     }
@@ -45,12 +46,19 @@ impl Replay<'_> {
     /// Ends the commands whose end nobody has read: they were killed, at the latest with the program.
     pub(super) fn end_shells(&mut self) {
         for (id, result) in std::mem::take(&mut self.shells) {
-            if let Some(AgentEvent { kind: EventKind::ToolFinished { summary, .. }, .. }) =
-                self.events.get_mut(result)
-            {
-                *summary = format!("ran in the background as {id} until it was killed");
-            }
+            self.rename_result(
+                result,
+                format!("ran in the background as {id} until it was killed"),
+            );
             self.push(EventKind::BackgroundShellEnded { id, end: ShellEnd::Killed });
+        }
+    }
+
+    fn rename_result(&mut self, result: usize, words: String) {
+        if let Some(AgentEvent { kind: EventKind::ToolFinished { summary, .. }, .. }) =
+            self.events.get_mut(result)
+        {
+            *summary = words;
         }
     }
 }

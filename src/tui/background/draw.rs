@@ -96,7 +96,7 @@ pub fn job_line(model: &TuiModel, job: &Job, room: u16, painter: Painter<'_>) ->
         Span::styled(sign, painter.style(state.glyph)),
         Span::styled(state.text, style),
     ];
-    let time = Some(clock(job.elapsed(model.now))).filter(|time| room > width(time) + 20);
+    let time = job.elapsed(model.now).map(clock).filter(|time| room > width(time) + 20);
     let right: Vec<Span<'_>> = time.map(|time| Span::styled(time, theme.dim)).into_iter().collect();
     let others = width(PROMPT) + spans_width(&behind) + GAP + spans_width(&right);
     let cells = room.saturating_sub(others).max(MIN_COMMAND_WIDTH);

@@ -47,10 +47,14 @@ impl Job {
         self.ended.is_none()
     }
 
-    /// Time it has run so far, or in total.
-    pub fn elapsed(&self, now: Duration) -> Duration {
-        let end = self.ended.as_ref().map_or(now, |(at, _)| *at);
-        end.saturating_sub(self.since)
+    /// Time it has run so far, or in total. Unknown for one that was killed: that may have been with the
+    /// program of an earlier time.
+    pub fn elapsed(&self, now: Duration) -> Option<Duration> {
+        let end = match &self.ended {
+            Some((_, ShellEnd::Killed)) => return None,
+            ended => ended.as_ref().map_or(now, |(at, _)| *at),
+        };
+        Some(end.saturating_sub(self.since))
     }
 
     /// Whether it has ended other than well, or by the user's or its agent's will.

@@ -61,6 +61,7 @@ fn status_line(model: &TuiModel, job: &Job) -> PageLine {
         (false, true) => (state, Tone::Strong),
         (false, false) => (state, Tone::Good),
     };
-    let rest = format!(" · {} · {}", model.label(&job.path), clock(job.elapsed(model.now)));
+    let time = job.elapsed(model.now).map_or(String::new(), |time| format!(" · {}", clock(time)));
+    let rest = format!(" · {}{time}", model.label(&job.path));
     PageLine(vec![(state, tone), (rest, Tone::Dim)])
 }

@@ -21,6 +21,11 @@ pub fn open(model: &mut TuiModel, title: &str, lines: Vec<PageLine>) {
         Some(Overlay::Page(Page { title: title.to_owned(), body, scroll: 0, work: None }));
 }
 
+/// Whether the page with this title is open.
+pub fn is_open(model: &TuiModel, title: &str) -> bool {
+    matches!(&model.overlay, Some(Overlay::Page(page)) if page.title == title)
+}
+
 /// Fills the page with this title, if it is still open.
 pub fn fill(model: &mut TuiModel, title: &str, body: impl Into<PageBody>) {
     if let Some(Overlay::Page(page)) = &mut model.overlay

@@ -21,22 +21,23 @@ const MAX_TASK: usize = 24;
 pub fn draw(model: &TuiModel, rows: usize, room: u16, painter: Painter<'_>) -> Vec<Line<'static>> {
     let all: Vec<&QueuedMessage> = model.queue.visible().collect();
     let skip = all.len().saturating_sub(rows);
-    let newest = all.len().saturating_sub(1);
+    // The keys act on the newest one, and only from the empty prompt.
+    let newest = all.len().checked_sub(1).filter(|_| model.composer.is_empty());
     all.iter()
         .enumerate()
         .skip(skip)
         .map(|(at, queued)| {
             let more = if at == skip && skip > 0 { format!("+{skip} · ") } else { String::new() };
             let room = usize::from(room).saturating_sub(1 + width(&more));
-            let words = line(model, queued, at == newest, room);
+            let words = line(model, queued, newest == Some(at), room);
             Line::styled(format!(" {more}{words}"), painter.theme.dim)
         })
         .collect()
 }
 
 /// `↳ main, next step   also check the tests    Enter: at end · ↑ edit`: the recipient, when it reads
-/// the message, the message, and for the newest one the keys that act on it.
-fn line(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> String {
+/// the message, the message, and the keys if they act on it.
+fn line(model: &TuiModel, queued: &QueuedMessage, has_keys: bool, room: usize) -> String {
     let name = model.label(&queued.to);
     let (before, toggle) = match (queued.state, queued.when) {
         (MessageState::Orphaned, _) => {
@@ -54,13 +55,13 @@ fn line(model: &TuiModel, queued: &QueuedMessage, newest: bool, room: usize) -> 
             (format!("↳ {name}, {}   ", next_step(model, queued)), Some("at end"))
         }
     };
-    let up = model.keymap.labels(KeyContext::Prompt, &[Action::Up]).filter(|_| newest);
+    let up = model.keymap.labels(KeyContext::Prompt, &[Action::Up]).filter(|_| has_keys);
     let edit = up.map(|key| match queued.state {
         MessageState::Orphaned => format!("{key} recalls it"),
         _ => format!("{key} edit"),
     });
     let edit = edit.filter(|_| queued.state != MessageState::Held);
-    let enter = model.keymap.label(KeyContext::Prompt, Action::Submit).filter(|_| newest);
+    let enter = model.keymap.label(KeyContext::Prompt, Action::Submit).filter(|_| has_keys);
     let toggle = enter.zip(toggle).map(|(key, words)| format!("{key}: {words}"));
     let all: Vec<String> = toggle.into_iter().chain(edit.clone()).collect();
     let left = |keys: &str| room.saturating_sub(width(&before) + width(keys));

@@ -25,6 +25,9 @@ use crate::tui::{focus, labels};
 /// The title of `/status`.
 const STATUS_TITLE: &str = "status";
 
+/// The title of `/cost`.
+const COST_TITLE: &str = "cost";
+
 /// The title of the `/diff` page.
 pub const DIFF_TITLE: &str = "changes since the last commit";
 /// The title of the `/mcp` page.
@@ -116,7 +119,7 @@ fn perform(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
             }
         },
         "rename" => rename(model, argument, effects),
-        "cost" | "usage" => page::open(model, "cost", cost_lines(model)),
+        "cost" | "usage" => page::open(model, COST_TITLE, cost_lines(model)),
         "status" => page::open(model, STATUS_TITLE, status_lines(model)),
         "doctor" => info_page(model, InfoPage::Doctor, "checking …", effects),
         "hooks" => info_page(model, InfoPage::Hooks, "loading …", effects),
@@ -294,6 +297,13 @@ fn rename(model: &mut TuiModel, argument: &str, effects: &mut Vec<ScreenEffect>)
     let name = if argument == NO_NAME { String::new() } else { argument.to_owned() };
     let result = Ok(None);
     effects.push(ScreenEffect::Ask(HostRequest::Rename { session, name, result }));
+}
+
+/// Follows the work of the agents while the page is open.
+pub fn refresh_cost(model: &mut TuiModel) {
+    if page::is_open(model, COST_TITLE) {
+        page::fill(model, COST_TITLE, cost_lines(model));
+    }
 }
 
 fn cost_lines(model: &TuiModel) -> Vec<PageLine> {

@@ -289,6 +289,14 @@ fn cost_says_when_there_was_no_request_yet() {
 }
 
 #[test]
+fn cost_follows_the_work_while_it_is_open() {
+    let mut screen = busy();
+    screen.write("/cost").enter().turn_done(&root(), 5_000, 0.25);
+    let shown = picture(&mut screen, 100, 30);
+    assert!(shown.contains("session   $0.25") && shown.contains("tokens    5k"), "{shown}");
+}
+
+#[test]
 fn an_argument_is_used_or_the_command_says_that_it_takes_none() {
     let mut screen = TestScreen::new();
     screen.write("/diff HEAD~1").enter();

@@ -122,6 +122,17 @@ fn the_user_can_type_another_answer() {
 }
 
 #[test]
+fn an_own_answer_of_many_lines_scrolls_with_what_is_typed() {
+    let mut screen = asked(&json!([library()]));
+    screen.write("4").draw();
+    for line in 0..40 {
+        screen.write(&format!("line {line}")).ctrl('j').draw();
+    }
+    let output = picture(&mut screen.write("the end"), 80, 24);
+    assert!(output.contains("the end"), "{output}");
+}
+
+#[test]
 fn an_own_answer_replaces_an_option_and_an_option_replaces_it() {
     let mut screen = asked(&json!([library(), features()]));
     screen.write("1").key(KeyCode::Left).write("4own").draw();

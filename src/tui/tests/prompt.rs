@@ -402,6 +402,9 @@ fn queued_messages_leave_the_hint_line_its_keys() {
     let shown = super::pictures::picture(&mut screen, 100, 30);
     let hint = shown.lines().nth(28).unwrap();
     assert!(hint.contains("? keys"), "{shown}");
+    assert!(shown.contains("Enter: at end · ↑ edit"), "{shown}");
+    let shown = super::pictures::picture(screen.write("a draft"), 100, 30);
+    assert!(!shown.contains("↑ edit"), "neither key acts on it now: {shown}");
 }
 
 #[test]

@@ -96,7 +96,10 @@ impl FormLines {
             FormScroll::At(line) => line.min(last),
             FormScroll::ToCursor => {
                 let row = self.focus.and_then(|row| self.rows.get(row)).cloned().unwrap_or(0..0);
-                row.end.saturating_sub(height).min(row.start).min(last)
+                let top = row.end.saturating_sub(height).min(row.start);
+                // An answer may have more lines than there is room for.
+                let cursor = self.cursor.map_or(0, |(line, _)| (line + 1).saturating_sub(height));
+                top.max(cursor).min(last)
             }
         }
     }
