@@ -99,7 +99,7 @@ fn check(definitions: &Definitions) -> CommandReport {
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     for problem in definitions.problems() {
         match problem {
-            DefinitionProblem::Refused(error) => errors.push(error),
+            DefinitionProblem::Refused(refused) => errors.extend(refused.iter()),
             DefinitionProblem::Untrusted(warning) | DefinitionProblem::Warning(warning) => {
                 warnings.push(warning);
             }
@@ -246,6 +246,51 @@ Finds things in the code.
 Look.
 ";
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn check_names_every_mistake_of_a_file_with_its_line() {
+        let bad = "---\nname: Bad Name\ndescription: Reviews a change for mistakes.\ntools: Bash(rm:* x)\n\
+                   disallowedTools: Foo, Bar\nmaxTurns: many\ncolor: purpel\npermissionMode: yolo\nisolation: tree\n\
+                   budget:\n  max_usd: -1\n  maxusd: 2\nenv:\n  A-B: 1\n  1A: 1\nbackground: 1\nskills: x\nhooks: x\n---\n";
+        let checked = report(&AgentsAction::Check, &[("bad.md", bad)]);
+        let at = |line: &str| {
+            let rest = line.strip_prefix("error: agents/bad.md:").unwrap_or_default();
+            let (line, message) = rest.split_once(": ").unwrap_or_default();
+            let key = message.split('`').nth(1).unwrap_or(message);
+            format!("{line} {}", key.split(' ').next().unwrap_or_default())
+        };
+        let lines: Vec<_> = checked.text.lines().collect();
+        let (last, errors) = lines.split_last().unwrap();
+        let found: Vec<String> = errors.iter().copied().map(at).collect();
+        let expected = [
+            "2 the",
+            "4 tools",
+            "5 disallowedTools",
+            "5 disallowedTools",
+            "6 maxTurns",
+            "8 permissionMode",
+            "9 isolation",
+            "11 budget.max_usd",
+            "12 budget.maxusd",
+            "14 env.A-B",
+            "15 env.1A",
+            "16 background",
+            "17 skills",
+            "18 hooks",
+            "20 there",
+        ];
+        assert_eq!(found, expected, "{}", checked.text);
+        assert_eq!(*last, "3 agents; errors: 15, warnings: 0");
+        let colour = "---\ndescription: Reviews a change for mistakes.\ncolor: purpel\n---\nLook.";
+        let warned = report(&AgentsAction::Check, &[("odd.md", colour)]);
+        assert!(
+            warned
+                .text
+                .starts_with("warning: agents/odd.md:3: `color` is not a colour, \"purpel\": "),
+            "{}",
+            warned.text
+        );
     }
 
     #[test]

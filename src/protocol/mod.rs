@@ -3,6 +3,7 @@
 //! Every other module may use this one; it uses none of them.
 
 pub mod access;
+mod agent_color;
 pub mod charset;
 pub mod command;
 pub mod display;
@@ -43,6 +44,7 @@ pub mod wait;
 pub mod worktree;
 
 pub use access::{Access, BashVersion, PathTarget, ReadOnly};
+pub use agent_color::is_agent_color;
 pub use charset::{Charset, ascii_symbol};
 pub use command::{Command, PromptTiming, QueuedPrompt, Sender};
 pub use display::{MotionMode, NotificationMethod, PaneLayout};

@@ -357,6 +357,7 @@ fn parse_style(words: &str) -> Result<Style, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::is_agent_color;
 
     fn env(pairs: &[(&str, &str)]) -> EnvOverlay {
         pairs.iter().copied().collect()
@@ -364,6 +365,19 @@ mod tests {
 
     fn colors(theme: &mut Theme) -> Vec<Color> {
         theme.styles_mut().flat_map(|style| [style.fg, style.bg]).flatten().collect()
+    }
+
+    #[test]
+    fn a_definition_is_warned_about_exactly_the_colours_that_no_pane_can_have() {
+        let theme = Theme::default();
+        let names = "sky orange green purple yellow vermilion blue grey gray pink red cyan black magenta white \
+                     darkgray lightred lightgreen lightyellow lightblue lightmagenta lightcyan lightblack Bright-Red 7 255 #12aBc9";
+        for name in names.split_whitespace() {
+            assert!(is_agent_color(name) && theme.agent_color(name).is_some(), "{name}");
+        }
+        for name in ["purpel", "256", "-1", "#12", "reset", ""] {
+            assert!(!is_agent_color(name) && theme.agent_color(name).is_none(), "{name}");
+        }
     }
 
     #[test]

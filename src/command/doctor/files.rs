@@ -26,10 +26,12 @@ pub fn agents(definitions: &Definitions) -> Vec<Finding> {
     let mut findings: Vec<Finding> = definitions
         .problems()
         .iter()
-        .map(|problem| match problem {
-            DefinitionProblem::Refused(error) => Finding::wrong("agents", error.to_string()),
+        .flat_map(|problem| match problem {
+            DefinitionProblem::Refused(errors) => {
+                errors.iter().map(|error| Finding::wrong("agents", error.to_string())).collect()
+            }
             DefinitionProblem::Untrusted(error) | DefinitionProblem::Warning(error) => {
-                Finding::note("agents", error.to_string())
+                vec![Finding::note("agents", error.to_string())]
             }
         })
         .collect();

@@ -4,6 +4,7 @@ use super::fields::Definition;
 use super::keys::DefinitionKeys;
 use super::name::RESERVED_NAMES;
 use super::source::DefinitionError;
+use crate::protocol::is_agent_color;
 use crate::tool::canonical_name;
 
 /// The length below which a description says too little to choose by. Characters.
@@ -42,6 +43,13 @@ pub(super) fn advise(definition: &Definition, keys: &DefinitionKeys) -> Vec<Defi
                 format!("`tools` lists {bare}, which is not a tool: fix the name or remove it");
             found.push(at(tools, message));
         }
+    }
+    if let Some(color) = keys.color.as_ref().filter(|color| !is_agent_color(&color.value.0)) {
+        let message = format!(
+            "`color` is not a colour, {:?}: use a name such as sky, orange or green, a number up to 255, or #rrggbb",
+            color.value.0
+        );
+        found.push(at(Some(color.line), message));
     }
     found
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::fields::{DefinitionFormat, ParsedDefinition};
 use super::keys::Text;
 use super::reader::{DefinitionReader, Findings};
-use super::source::{DefinitionError, DefinitionSource};
+use super::source::{DefinitionError, DefinitionErrors, DefinitionSource};
 use crate::markdown::front_matter::Document;
 use crate::spanned::json::parse_json;
 use crate::spanned::{Spanned, Value, ValueError};
@@ -30,7 +30,7 @@ pub fn parse(json: &str, cwd: &Path) -> Result<Vec<ParsedDefinition>, Definition
         // Unlike a key, an agent cannot be left out with a null.
         drop_nulls(value).map_err(wrong_json)?;
         let about = |error: DefinitionError| format!("{}: {}", name.escape_debug(), error.message);
-        agent(name, value, cwd).map_err(|error| wrong(about(error)))
+        agent(name, value, cwd).map_err(|errors| wrong(about(errors.first)))
     };
     agents.iter_mut().map(parse).collect()
 }
@@ -39,9 +39,9 @@ fn agent(
     name: &str,
     agent: &Spanned<Value>,
     cwd: &Path,
-) -> Result<ParsedDefinition, DefinitionError> {
+) -> Result<ParsedDefinition, DefinitionErrors> {
     let Value::Table(entries) = &agent.value else {
-        return Err(wrong(format!("must be an object, as in {EXAMPLE}")));
+        return Err(wrong(format!("must be an object, as in {EXAMPLE}")).into());
     };
     let source = &DefinitionSource::Flag;
     let prompt = agent.get("prompt").map(Spanned::read::<Text>).transpose();

@@ -27,7 +27,7 @@ pub(super) struct DefinitionKeys {
     /// Files of other tools may have other words here.
     pub permission_mode: Option<Spanned<Value>>,
     pub memory: Option<Spanned<Value>>,
-    pub color: Option<Text>,
+    pub color: Option<Spanned<Text>>,
     pub background: bool,
     pub isolation: Option<Spanned<Value>>,
     pub env: Option<Spanned<EnvKeys>>,

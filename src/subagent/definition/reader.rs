@@ -1,5 +1,5 @@
-//! Turns a document's keys into a definition. Every error names the place, the key and what to
-//! write instead.
+//! Turns a document's keys into a definition. Every mistake is named with its place, its key and
+//! what to write instead.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::budget::BudgetSpec;
 use super::fields::{Definition, DefinitionFormat, DefinitionTrust, ParsedDefinition};
 use super::keys::{DefinitionKeys, Names, Text};
-use super::source::{DefinitionError, DefinitionSource};
+use super::source::{DefinitionError, DefinitionErrors, DefinitionSource};
 use super::{advice, name, servers};
 use crate::config::{
     HookConfig, INHERIT, Origin, ProjectStart, UntrustedItem, describe_server, read_hooks,
@@ -59,7 +59,7 @@ impl Definition {
         source: &DefinitionSource,
         dialect: DefinitionFormat,
         accepted: Option<&DefinitionTrust>,
-    ) -> Result<ParsedDefinition, DefinitionError> {
+    ) -> Result<ParsedDefinition, DefinitionErrors> {
         let document = front_matter::parse(text, dialect == DefinitionFormat::Foreign)
             .map_err(|error| source.error(Some(error.line), error.to_string()))?;
         let stem = source.path().and_then(Path::file_stem);
@@ -70,9 +70,10 @@ impl Definition {
     }
 }
 
-/// Messages to the user about a definition, as in [`ParsedDefinition`].
+/// Messages to the user about a definition: mistakes, and what [`ParsedDefinition`] has.
 #[derive(Default)]
 pub(super) struct Findings {
+    errors: Vec<DefinitionError>,
     warnings: Vec<DefinitionError>,
     advice: Vec<DefinitionError>,
     untrusted: Vec<UntrustedItem>,
@@ -80,44 +81,63 @@ pub(super) struct Findings {
 }
 
 impl DefinitionReader<'_> {
-    pub fn read(mut self) -> Result<ParsedDefinition, DefinitionError> {
-        self.check_keys()?;
-        let keys: DefinitionKeys =
-            self.document.fields.read().map_err(|error| self.value_error(&error))?;
-        let Some(description) = &keys.description else {
+    /// Reads all keys. The errors are in the order of their lines.
+    pub fn read(mut self) -> Result<ParsedDefinition, DefinitionErrors> {
+        let definition = self.definition();
+        match DefinitionErrors::from_all(std::mem::take(&mut self.found.errors)) {
+            Some(errors) => Err(errors),
+            None => Ok(self.with_findings(definition)),
+        }
+    }
+
+    /// The definition without the keys that have a mistake.
+    fn definition(&mut self) -> (Definition, DefinitionKeys) {
+        self.check_keys();
+        let keys = self.keys();
+        let fields = &self.document.fields;
+        if fields
+            .read_keys(&["description"])
+            .is_ok_and(|it: DefinitionKeys| it.description.is_none())
+        {
             let message =
                 "`description` is missing: it says what the agent does and when to use it";
-            return Err(self.error(message));
-        };
-        let (max_turns, budget) = self.limits(&keys)?;
-        self.set_name(keys.name.as_ref())?;
-        let permission_mode = self.choice("permissionMode", keys.permission_mode.as_ref())?;
+            self.found.errors.push(self.error(message));
+        }
+        let (max_turns, budget) = self.limits(&keys);
+        let name = self.set_name(keys.name.as_ref());
+        self.value_or_default(name);
+        let permission_mode = self.choice("permissionMode", keys.permission_mode.as_ref());
         let (provider, model) = self.provider_and_model(&keys);
+        let tools = self.tools("tools", keys.tools.as_ref(), RuleList::Allow);
         let definition = Definition {
             name: self.name.clone(),
-            description: description.value.0.clone(),
-            prompt: self.prompt()?,
-            tools: self
-                .tools("tools", keys.tools.as_ref(), RuleList::Allow)?
-                .filter(|tools| *tools != ["*"]),
-            disallowed_tools: self.disallowed_tools(keys.disallowed_tools.as_ref())?,
+            description: keys.description.as_ref().map(|it| it.value.0.clone()).unwrap_or_default(),
+            prompt: self.prompt(),
+            tools: tools.filter(|tools| *tools != ["*"]),
+            disallowed_tools: self.disallowed_tools(keys.disallowed_tools.as_ref()),
             model,
             provider,
             max_turns,
             budget,
             own_mode: self.own_mode(permission_mode, keys.permission_mode.as_ref()),
             permission_mode,
-            memory: self.choice("memory", keys.memory.as_ref())?,
-            color: keys.color.as_ref().map(|color| color.0.clone()),
+            memory: self.choice("memory", keys.memory.as_ref()),
+            color: keys.color.as_ref().map(|color| color.value.0.clone()),
             background: keys.background,
-            isolation: self.choice("isolation", keys.isolation.as_ref())?.unwrap_or_default(),
-            env: self.env(&keys)?,
-            hooks: self.hooks(&keys)?,
+            isolation: self.choice("isolation", keys.isolation.as_ref()).unwrap_or_default(),
+            env: self.env(&keys),
+            hooks: self.hooks(&keys),
             returns: keys.returns,
-            mcp_servers: self.servers(&keys)?,
+            mcp_servers: self.servers(&keys),
             source: self.source.clone(),
         };
-        let Findings { warnings, advice: more, untrusted, starts } =
+        (definition, keys)
+    }
+
+    /// Adds what the user should know about a definition without mistakes.
+    fn with_findings(mut self, read: (Definition, DefinitionKeys)) -> ParsedDefinition {
+        let (definition, keys) = read;
+        let Findings { warnings, advice: more, untrusted, starts, .. } =
             std::mem::take(&mut self.found);
         let mut advice = advice::advise(&definition, &keys);
         advice.extend(untrusted.iter().map(|thing| {
@@ -129,32 +149,53 @@ impl DefinitionReader<'_> {
             self.notice(&start.origin, format!("{} {what}", start.name()))
         }));
         advice.extend(more);
-        Ok(ParsedDefinition { definition, warnings, advice, untrusted, starts })
+        ParsedDefinition { definition, warnings, advice, untrusted, starts }
+    }
+
+    /// Reads each key by itself, so that every wrong one is reported.
+    fn keys(&mut self) -> DefinitionKeys {
+        let fields = &self.document.fields;
+        let mut sound = Vec::new();
+        for key in KEYS.split(' ').chain(["name"]) {
+            match fields.read_keys::<DefinitionKeys>(&[key]) {
+                Ok(_) => sound.push(key),
+                Err(error) => self.found.errors.push(self.value_error(&error)),
+            }
+        }
+        let keys = fields.read_keys(&sound).map_err(|error| self.value_error(&error));
+        self.value_or_default(keys)
+    }
+
+    /// The value; if there is a mistake instead, it is recorded and the default takes its place.
+    fn value_or_default<T: Default>(&mut self, read: Result<T, DefinitionError>) -> T {
+        read.unwrap_or_else(|error| {
+            self.found.errors.push(error);
+            T::default()
+        })
     }
 
     /// Checks a list of tools. Entries with a pattern are rules, and must be valid as such.
     fn tools(
-        &self,
+        &mut self,
         key: &str,
         tools: Option<&Spanned<Names>>,
         list: RuleList,
-    ) -> Result<Option<Vec<String>>, DefinitionError> {
-        let Some(tools) = tools else { return Ok(None) };
-        for entry in &tools.value.0 {
-            check_bound(entry, list)
-                .map_err(|why| self.source.error(Some(tools.line), format!("`{key}`: {why}")))?;
-        }
-        Ok(Some(tools.value.0.clone()))
+    ) -> Option<Vec<String>> {
+        let tools = tools?;
+        let source = self.source;
+        let wrong = tools.value.0.iter().filter_map(|entry| {
+            let why = check_bound(entry, list).err()?;
+            Some(source.error(Some(tools.line), format!("`{key}`: {why}")))
+        });
+        self.found.errors.extend(wrong);
+        Some(tools.value.0.clone())
     }
 
     /// Checks the list of tools that are taken away, and writes their names as they are. An unknown one is
     /// an error, but in a file written for other programs, which may have such a tool.
-    fn disallowed_tools(
-        &mut self,
-        tools: Option<&Spanned<Names>>,
-    ) -> Result<Vec<String>, DefinitionError> {
+    fn disallowed_tools(&mut self, tools: Option<&Spanned<Names>>) -> Vec<String> {
         const KEY: &str = "disallowedTools";
-        let Some(tools) = tools else { return Ok(Vec::new()) };
+        let Some(tools) = tools else { return Vec::new() };
         let mut names = tools.value.0.clone();
         for entry in &mut names {
             let bare = entry_tool(entry).to_owned();
@@ -165,14 +206,11 @@ impl DefinitionReader<'_> {
                 let message =
                     format!("`{KEY}` lists {bare}, which is not a tool: fix the name or remove it");
                 let error = self.source.error(Some(tools.line), message);
-                if self.dialect == DefinitionFormat::Own {
-                    return Err(error);
-                }
-                self.found.warnings.push(error);
+                self.not_ours(error);
             }
         }
         let names = Spanned { line: tools.line, value: Names(names) };
-        Ok(self.tools(KEY, Some(&names), RuleList::Deny)?.unwrap_or_default())
+        self.tools(KEY, Some(&names), RuleList::Deny).unwrap_or_default()
     }
 
     /// An error in the definition as a whole.
@@ -184,8 +222,16 @@ impl DefinitionReader<'_> {
         self.source.error(Some(error.line), error.to_string())
     }
 
+    /// Records something unknown: a mistake, or a warning in a file written for other programs.
+    fn not_ours(&mut self, error: DefinitionError) {
+        match self.dialect {
+            DefinitionFormat::Own => self.found.errors.push(error),
+            DefinitionFormat::Foreign => self.found.warnings.push(error),
+        }
+    }
+
     /// Rejects unknown keys, or warns about them in a file written for other tools.
-    fn check_keys(&mut self) -> Result<(), DefinitionError> {
+    fn check_keys(&mut self) {
         let own_name = (*self.source != DefinitionSource::Flag).then_some("name");
         for (name, field) in self.document.fields.table().unwrap_or_default() {
             let name = name.as_str();
@@ -202,13 +248,8 @@ impl DefinitionReader<'_> {
                 let name = name.escape_debug();
                 format!("unknown key `{name}`; allowed: {}", allowed.join(", "))
             };
-            let error = self.source.error(Some(field.line), error);
-            if !foreign {
-                return Err(error);
-            }
-            self.found.warnings.push(error);
+            self.not_ours(self.source.error(Some(field.line), error));
         }
-        Ok(())
     }
 
     /// Sets the agent's name, if a key has it. If a file of another program has one that is not
@@ -230,25 +271,26 @@ impl DefinitionReader<'_> {
         Ok(())
     }
 
-    fn prompt(&self) -> Result<String, DefinitionError> {
+    fn prompt(&mut self) -> String {
         if self.document.prompt.is_empty() {
             let message = "there is no text after the front matter: write the agent's prompt there";
-            return Err(DefinitionError { line: self.document.prompt_line, ..self.error(message) });
+            let line = self.document.prompt_line;
+            self.found.errors.push(DefinitionError { line, ..self.error(message) });
         }
-        Ok(self.document.prompt.clone())
+        self.document.prompt.clone()
     }
 
     /// `maxTurns` and `budget`; the smaller of two turn limits applies, and is set in both.
-    fn limits(&self, keys: &DefinitionKeys) -> Result<(Option<u32>, BudgetSpec), DefinitionError> {
+    fn limits(&mut self, keys: &DefinitionKeys) -> (Option<u32>, BudgetSpec) {
         let turns = keys.max_turns.as_ref().map(|count| count.0);
         let mut budget = BudgetSpec::default();
         for (limit, Spanned { line, value: Scalar(text) }) in &keys.budget {
-            budget
-                .set(limit, text.trim().parse().ok())
-                .map_err(|error| self.source.error(Some(*line), error.to_string()))?;
+            if let Err(error) = budget.set(limit, text.trim().parse().ok()) {
+                self.found.errors.push(self.source.error(Some(*line), error.to_string()));
+            }
         }
         let budget = budget.min(BudgetSpec { max_turns: turns, ..BudgetSpec::default() });
-        Ok((budget.max_turns, budget))
+        (budget.max_turns, budget)
     }
 
     /// One of the words that a key may have. Other tools have other words for these keys: then the
@@ -257,27 +299,24 @@ impl DefinitionReader<'_> {
         &mut self,
         key: &str,
         word: Option<&Spanned<Value>>,
-    ) -> Result<Option<T>, DefinitionError> {
-        let read = word.map(Spanned::read).transpose();
+    ) -> Option<T> {
+        let read = word?.read();
         match read.map_err(|error| self.value_error(&error.below(key))) {
             Err(error) if self.dialect == DefinitionFormat::Foreign => {
                 let message = format!("{}; ignored", error.message);
                 self.found.warnings.push(DefinitionError { message, ..error });
-                Ok(None)
+                None
             }
-            result => result,
+            result => self.value_or_default(result.map(Some)),
         }
     }
 
     /// Reads the servers. A project's own servers would run code; the names of the session's
     /// servers only narrow.
-    fn servers(
-        &mut self,
-        keys: &DefinitionKeys,
-    ) -> Result<Option<Vec<McpSelection>>, DefinitionError> {
-        let Some(field) = &keys.mcp_servers else { return Ok(None) };
-        let entries =
-            servers::read(field).map_err(|error| self.value_error(&error.below(SERVERS)))?;
+    fn servers(&mut self, keys: &DefinitionKeys) -> Option<Vec<McpSelection>> {
+        let field = keys.mcp_servers.as_ref()?;
+        let entries = servers::read(field).map_err(|error| self.value_error(&error.below(SERVERS)));
+        let entries = self.value_or_default(entries);
         let mut counted = Vec::new();
         for servers::ServerEntry { server, asks_project } in entries {
             counted.push(match server {
@@ -296,7 +335,7 @@ impl DefinitionReader<'_> {
                 }
             });
         }
-        Ok(Some(counted))
+        Some(counted)
     }
 
     /// The directory where a hook or server of the definition starts. One of the user's own that
@@ -393,12 +432,9 @@ impl DefinitionReader<'_> {
         }
     }
 
-    fn env(
-        &mut self,
-        keys: &DefinitionKeys,
-    ) -> Result<Secret<BTreeMap<String, String>>, DefinitionError> {
+    fn env(&mut self, keys: &DefinitionKeys) -> Secret<BTreeMap<String, String>> {
         let Some(Spanned { line: first, value: entries }) = &keys.env else {
-            return Ok(Secret::default());
+            return Secret::default();
         };
         let mut variables = Secret::<BTreeMap<_, _>>::default();
         for (name, Spanned { line, value: Scalar(value) }) in entries.iter() {
@@ -413,25 +449,31 @@ impl DefinitionReader<'_> {
                 variables.insert(name.clone(), value.trim().to_owned());
                 continue;
             };
-            return Err(self.source.error(Some(*line), format!("`env.{shown}` {problem}")));
+            let message = format!("`env.{shown}` {problem}");
+            self.found.errors.push(self.source.error(Some(*line), message));
         }
         let pairs: Vec<String> =
             variables.iter().map(|(name, value)| format!("{name} = {value:?}")).collect();
         let counts = pairs.is_empty() || self.is_accepted("env", *first, &pairs.join(", "));
-        Ok(if counts { variables } else { Secret::default() })
+        if counts { variables } else { Secret::default() }
     }
 
     /// Hooks for this agent alone, in the format of settings files. `Stop` means the end of this
     /// sub-agent.
-    fn hooks(&mut self, keys: &DefinitionKeys) -> Result<Vec<HookConfig>, DefinitionError> {
-        let Some(field) = &keys.hooks else { return Ok(Vec::new()) };
+    fn hooks(&mut self, keys: &DefinitionKeys) -> Vec<HookConfig> {
+        let Some(field) = &keys.hooks else { return Vec::new() };
         let file = match self.source {
             DefinitionSource::File { path, .. } => Origin::File { path: path.clone(), line: 1 },
             DefinitionSource::Flag => Origin::Flag { name: "--agents" },
             DefinitionSource::BuiltIn => Origin::BuiltIn,
         };
-        let list =
-            read_hooks(field, &file).map_err(|error| self.value_error(&error.below("hooks")))?;
+        let list = match read_hooks(field, &file) {
+            Ok(list) => list,
+            Err(error) => {
+                self.found.errors.push(self.value_error(&error.below("hooks")));
+                return Vec::new();
+            }
+        };
         let notice = list.notice().map(|notice| self.source.error(Some(field.line), notice));
         self.found.warnings.extend(notice);
         let mut own = Vec::new();
@@ -448,7 +490,7 @@ impl DefinitionReader<'_> {
                 _ => hook,
             });
         }
-        Ok(own)
+        own
     }
 }
 

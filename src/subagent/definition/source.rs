@@ -78,3 +78,31 @@ impl fmt::Display for DefinitionError {
         write!(f, " {}", self.message)
     }
 }
+
+/// Every mistake of one definition, in the order of the lines. Displays the first.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{first}")]
+pub struct DefinitionErrors {
+    pub first: DefinitionError,
+    pub others: Vec<DefinitionError>,
+}
+
+impl DefinitionErrors {
+    /// Sorts the errors; `None` if there are none.
+    pub(super) fn from_all(mut errors: Vec<DefinitionError>) -> Option<Self> {
+        errors.sort_by_key(|error| error.line);
+        let mut errors = errors.into_iter();
+        Some(Self { first: errors.next()?, others: errors.collect() })
+    }
+
+    /// The errors, first to last.
+    pub fn iter(&self) -> impl Iterator<Item = &DefinitionError> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+}
+
+impl From<DefinitionError> for DefinitionErrors {
+    fn from(first: DefinitionError) -> Self {
+        Self { first, others: Vec::new() }
+    }
+}

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use crate::config::{ProjectStart, UntrustedItem};
 use crate::subagent::definition::{
-    Definition, DefinitionError, DefinitionFormat, DefinitionSource, ParsedDefinition, tool_name,
+    Definition, DefinitionError, DefinitionErrors, DefinitionFormat, DefinitionSource,
+    ParsedDefinition, tool_name,
 };
 
 pub(super) const BUILT_IN: [(&str, &str); 3] = [
@@ -19,7 +20,7 @@ pub(super) const BUILT_IN: [(&str, &str); 3] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefinitionProblem {
     /// It is rejected entirely.
-    Refused(DefinitionError),
+    Refused(DefinitionErrors),
     /// It is ignored until the user accepts it.
     Untrusted(DefinitionError),
     /// It applies except for a part; or it is not a definition, among those of other programs.
@@ -27,10 +28,11 @@ pub enum DefinitionProblem {
 }
 
 impl DefinitionProblem {
-    /// The error and its place.
+    /// The error and its place; the first of several.
     pub fn error(&self) -> &DefinitionError {
         match self {
-            Self::Refused(error) | Self::Untrusted(error) | Self::Warning(error) => error,
+            Self::Refused(errors) => &errors.first,
+            Self::Untrusted(error) | Self::Warning(error) => error,
         }
     }
 }
@@ -147,7 +149,7 @@ impl Definitions {
         ))
     }
 
-    pub(super) fn add(&mut self, parsed: Result<ParsedDefinition, DefinitionError>) {
+    pub(super) fn add(&mut self, parsed: Result<ParsedDefinition, DefinitionErrors>) {
         match parsed {
             Ok(ParsedDefinition { definition, warnings, advice, untrusted, starts }) => {
                 self.untrusted.extend(untrusted);
@@ -158,11 +160,11 @@ impl Definitions {
                 self.tools.entry(definition.tool_name()).or_default().insert(name.clone());
                 self.found.entry(name).or_insert_with(|| Arc::new(definition));
             }
-            Err(error) => self.problems.push(DefinitionProblem::Refused(error)),
+            Err(errors) => self.problems.push(DefinitionProblem::Refused(errors)),
         }
     }
 
     pub(super) fn refuse(&mut self, source: &DefinitionSource, message: String) {
-        self.problems.push(DefinitionProblem::Refused(source.error(None, message)));
+        self.problems.push(DefinitionProblem::Refused(source.error(None, message).into()));
     }
 }

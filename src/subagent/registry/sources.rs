@@ -9,8 +9,8 @@ use crate::markdown::Fingerprint;
 use crate::markdown::folder::FolderError;
 use crate::markdown::front_matter;
 use crate::subagent::definition::{
-    Definition, DefinitionError, DefinitionFormat, DefinitionSource, DefinitionTrust,
-    ParsedDefinition, flag,
+    Definition, DefinitionError, DefinitionErrors, DefinitionFormat, DefinitionSource,
+    DefinitionTrust, ParsedDefinition, flag,
 };
 use crate::subagent::definition_folder;
 
@@ -75,7 +75,7 @@ impl DefinitionFolder {
                     Ok(text) => text,
                     Err(message) => {
                         let error = source.error(None, message);
-                        let parsed = Err(DefinitionProblem::Refused(error));
+                        let parsed = Err(DefinitionProblem::Refused(error.into()));
                         return Some(DefinitionFile { source, parsed });
                     }
                 };
@@ -84,7 +84,7 @@ impl DefinitionFolder {
                 }
                 let problem = match dialect {
                     DefinitionFormat::Foreign if !front_matter::has_front_matter(&text) => {
-                        DefinitionProblem::Warning
+                        |errors: DefinitionErrors| DefinitionProblem::Warning(errors.first)
                     }
                     _ => DefinitionProblem::Refused,
                 };
