@@ -16,7 +16,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::layout::{Margin, Position, Rect};
 
-use crate::protocol::{AgentPath, PermissionMode, QuestionId, SessionId};
+use crate::protocol::{AgentPath, PermissionMode, QuestionId};
 use crate::tui::chrome;
 use crate::tui::interrupt::stop_hint;
 use crate::tui::labels;
@@ -59,7 +59,6 @@ pub struct LinearFrame {
 #[derive(Default)]
 pub struct LinearScreen {
     aside: Option<Terminal<TestBackend>>,
-    session: Option<SessionId>,
     started: bool,
     transcripts: HashMap<AgentPath, TranscriptLog>,
     agents: AgentLog,
@@ -97,10 +96,6 @@ impl LinearScreen {
         let mut speech = Speech::default();
         if !std::mem::replace(&mut self.started, true) {
             self.say_start(model, view, width, &mut speech);
-        }
-        if self.session != model.session.id {
-            self.session = model.session.id;
-            self.transcripts.clear();
         }
         self.say_mode(model, &mut speech);
         if !self.waits_for_answer(model) {

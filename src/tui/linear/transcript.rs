@@ -64,7 +64,9 @@ impl TranscriptLog {
         speech: &mut Speech,
     ) {
         let ids = transcript.ids();
-        let next = self.next.filter(|next| *next <= ids.end).unwrap_or_else(|| {
+        // One that was cleared for another conversation goes on with higher ids.
+        let seen = |next: &ItemId| ids.start < *next && *next <= ids.end;
+        let next = self.next.filter(seen).unwrap_or_else(|| {
             let first = ids.start.max(ids.end.saturating_sub(LAST_ITEMS));
             if let Ok(older @ 1..) = usize::try_from(first - ids.start) {
                 speech.line(&format!("{}; Ctrl+O reads them all.", count(older, "older entry")));

@@ -3,7 +3,8 @@
 use crossterm::event::KeyCode;
 
 use crate::protocol::{
-    Access, ContentBlock, EventKind, Failure, MotionMode, PathTarget, RunEnd, Usage,
+    Access, ContentBlock, EventKind, Failure, MotionMode, NoticeLevel, PathTarget, RunEnd, Sender,
+    Usage,
 };
 use crate::tui::host::HostRequest;
 use crate::tui::linear::{FrameCause, LinearFrame, LinearScreen};
@@ -70,6 +71,19 @@ fn each_thing_is_said_once_and_time_alone_says_nothing() {
     assert_eq!(lines.frame(false), before, "nothing moves");
     lines.screen.tool_done(&root(), "1", "Read", "12 lines");
     assert_eq!(lines.said(), "  Read src/a.rs  12 lines");
+}
+
+#[test]
+fn what_is_said_before_the_session_is_open_is_not_said_again() {
+    let mut lines = Lines::new();
+    let text = "Settings with no effect here: statusLine".to_owned();
+    lines.screen.main(EventKind::Notice { level: NoticeLevel::Warning, text });
+    assert_eq!(lines.said(), "  ! Settings with no effect here: statusLine");
+    lines.screen.opened(Vec::new());
+    assert_eq!(lines.said(), "");
+    let prompt = EventKind::PromptRead { id: None, text: "old".into(), from: Sender::Person };
+    lines.screen.opened(vec![(&root(), prompt)]);
+    assert!(lines.said().contains("You: old"), "another session is said");
 }
 
 #[test]
