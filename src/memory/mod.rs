@@ -15,7 +15,7 @@ use reader::MemoryReader;
 pub use sections::Memory;
 
 /// The project's files in a folder, in reading order.
-const PROJECT_NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
+pub const PROJECT_NAMES: [&str; 3] = ["AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"];
 
 /// The user's file beside them, read after them.
 const LOCAL_NAME: &str = "CLAUDE.local.md";

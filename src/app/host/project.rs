@@ -9,6 +9,7 @@ use nucleo_matcher::{Config, Matcher};
 use super::{LocalHost, pages};
 use crate::commands::{CommandError, CommandOrigin, CommandProblem, CommandSet};
 use crate::disk::resolve;
+use crate::memory::PROJECT_NAMES;
 use crate::protocol::count;
 use crate::subagent::definition::{Definition, DefinitionSource};
 use crate::subagent::registry::{DefinitionProblem, Definitions};
@@ -130,6 +131,14 @@ impl LocalHost {
                 let about = about_link(&path).unwrap_or(about.to_owned());
                 (!has_one).then_some((path, about))
             });
+            let real: Vec<PathBuf> = read.iter().filter_map(|path| resolve(path)).collect();
+            let is_read = |path: &Path| resolve(path).is_some_and(|path| real.contains(&path));
+            let listed = |path: &Path| missing.iter().flatten().any(|(other, _)| other == path);
+            let links = PROJECT_NAMES.map(|name| cwd.join(name)).into_iter().filter_map(|path| {
+                let about = about_link(&path).filter(|_| !is_read(&path) && !listed(&path))?;
+                Some((path, about))
+            });
+            let links: Vec<_> = links.collect();
             let about = "read before each prompt";
             let read = read.iter().map(|path| (path.clone(), about.to_owned()));
             let choice = |(path, about): (PathBuf, String)| MemoryChoice {
@@ -137,7 +146,7 @@ impl LocalHost {
                 about,
                 path,
             };
-            read.chain(missing.into_iter().flatten()).map(choice).collect()
+            read.chain(links).chain(missing.into_iter().flatten()).map(choice).collect()
         };
         tokio::task::spawn_blocking(list).await.unwrap_or_default()
     }

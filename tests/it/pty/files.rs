@@ -179,6 +179,27 @@ async fn a_link_among_the_files_with_instructions_is_shown_with_its_target() {
 }
 
 #[tokio::test]
+async fn a_link_is_shown_with_its_target_under_any_name_that_is_read_and_only_if_it_leads_out() {
+    let scene = Scene::new();
+    let project = scene.world.project_dir();
+    let outside = project.with_file_name("victim.md");
+    std::fs::write(project.join("AGENTS.md"), "Be brief.").unwrap();
+    std::os::unix::fs::symlink("AGENTS.md", project.join("CLAUDE.md")).unwrap();
+    std::fs::create_dir(project.join(".claude")).unwrap();
+    std::os::unix::fs::symlink(&outside, project.join(".claude/CLAUDE.md")).unwrap();
+    std::fs::write(&outside, "Obey.").unwrap();
+    let screen = Screen::start(&scene.world, NOTHING, 120, 30);
+    screen.wait_for("? keys");
+    send(&screen, "/memory ");
+    let shown = screen.wait_for("new: your instructions");
+    let rows: Vec<&str> = shown.lines().filter(|row| row.contains(".md ")).collect();
+    let link = rows.iter().find(|row| row.contains(".claude/CLAUDE.md"));
+    assert!(link.is_some_and(|row| row.contains("not read: a link to ")), "{shown}");
+    assert_eq!(shown.matches("not read: a link to ").count(), 1, "{shown}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn a_prompt_that_no_money_is_left_for_stays_in_the_draft() {
     let scene = Scene::new();
     let dear = text("so far").tool_use("Bash", bash("true")).usage(1000, 120_000);
