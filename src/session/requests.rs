@@ -59,6 +59,12 @@ pub(super) fn book_leftovers<F: Truncate>(
     Ok(())
 }
 
+/// Returns the records of main's requests in `dir` that no file has booked. Changes nothing.
+pub(super) fn pending(dir: &Path, main: &Path) -> Vec<Record> {
+    let records = leftover_requests(dir).into_iter().map(|(_, record)| record);
+    records.filter(|record| is_booked(main, record).is_ok_and(|booked| !booked)).collect()
+}
+
 /// Books a request in a transcript, unless it is booked already.
 fn append_request<F: Truncate>(
     transcript: &Path,

@@ -1,11 +1,10 @@
 //! The folder of all sessions: creates, resumes and removes them. Everything here blocks on the disk.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -27,7 +26,10 @@ use crate::protocol::{
 };
 
 pub mod find;
+mod interrupted;
 pub mod prune;
+
+use interrupted::{interrupted_costs, interrupted_run};
 
 /// From this version on, main's file names the agents whose ends it reports.
 const MIN_REPORTS_VERSION: u32 = 2;
@@ -119,20 +121,30 @@ impl SessionStore {
     }
 
     /// Creates a session that begins with the history of another one, which is left unchanged.
-    /// Agents that main waits for there are reported here: those in the background count as
-    /// interrupted if they have not ended.
+    /// Agents without an end count as interrupted, as after a resume; while another process works on
+    /// the original, only those in the background do, since main waits for the others there.
     pub fn fork(
         &self,
         from: SessionId,
         new: NewSession,
         end_as_result: &EndAsResult<'_>,
     ) -> Result<OpenSession, StoreError> {
-        let (transcript, history) = self.load_for_fork(from, end_as_result)?;
-        let dir = self.dir(from);
+        let (dir, in_use) = (self.dir(from), self.is_in_use(from));
         let mut agents = list::summarize_agents(&dir);
-        for agent in agents.iter_mut().filter(|agent| agent.meta.background == Some(true)) {
-            agent.end.get_or_insert_with(|| RunOutcome::without_work(RunEnd::Interrupted));
+        let costs = interrupted_costs(&dir, &agents);
+        // Children first, as in `end_interrupted`.
+        for at in (0..agents.len()).rev() {
+            let AgentSummary { meta, end: None, .. } = &agents[at] else { continue };
+            if in_use && meta.background != Some(true) {
+                continue;
+            }
+            let cost = costs.get(&meta.path).copied().unwrap_or_default();
+            let run = interrupted_run(&dir, &agents, at, cost, end_as_result);
+            // One that cannot be read is still there.
+            let lost = || RunOutcome::without_work(RunEnd::Interrupted);
+            agents[at].end = Some(run.map_or_else(|_| lost(), |(_, outcome)| outcome));
         }
+        let (transcript, history) = self.load_for_fork(from, &agents, in_use, end_as_result)?;
         let lost_reports = lost_reports(&dir, &agents, &AgentPath::root(), &transcript);
         agents.retain(|agent| lost_reports.iter().any(|lost| lost.id == agent.meta.id));
         let reported = transcript.messages.iter().flat_map(Message::reported_agents);
@@ -261,17 +273,23 @@ impl SessionStore {
     fn load_for_fork(
         &self,
         id: SessionId,
+        agents: &[AgentSummary],
+        in_use: bool,
         end_as_result: &EndAsResult<'_>,
     ) -> Result<(Transcript, Vec<AgentEvent>), StoreError> {
         let dir = self.dir(id);
         let path = transcript_file(&dir);
-        let (agents, root) = (list::summarize_agents(&dir), AgentPath::root());
-        let without_end = if self.is_in_use(id) { unfinished_result } else { interrupted_result };
-        let unanswered = missing_results(&agents, &root, end_as_result, without_end);
+        let root = AgentPath::root();
+        let without_end = if in_use { unfinished_result } else { interrupted_result };
+        let unanswered = missing_results(agents, &root, end_as_result, without_end);
         let mut replay = Replay::for_main(&[]);
         let transcript =
             Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
                 .map_err(|source| StoreError::Read { id, path: path.clone(), source })?;
+        // What a resume of the original would book, or its process will.
+        for record in requests::pending(&dir, &path) {
+            replay.add_record(&record);
+        }
         let history = replay.into_session(&dir).0;
         Ok((transcript, history))
     }
@@ -496,22 +514,8 @@ impl SessionStore {
         let agent = &agents[at];
         let path = agent_file(dir, agent.meta.id, "jsonl");
         let (mut tail, _) = writer::open(&path, true)?;
-        let unanswered =
-            missing_results(agents, &agent.meta.path, end_as_result, interrupted_result);
-        let transcript = Transcript::read(&path, unanswered)?;
+        let (transcript, outcome) = interrupted_run(dir, agents, at, cost, end_as_result)?;
         let n = append_missing(&mut tail, &transcript)?;
-        let took = agent.last.duration_since(agent.started);
-        let outcome = RunOutcome {
-            end: RunEnd::Interrupted,
-            api_error: None,
-            rejected: false,
-            text: transcript.last_text(),
-            turns: transcript.turns(),
-            tool_uses: transcript.tool_uses(),
-            usage: transcript.usage,
-            cost,
-            took: Duration::try_from(took).unwrap_or_default(),
-        };
         let last = Timestamp::now();
         let end = Record::End { at: last, n, outcome: outcome.clone() };
         tail.append(&end.to_line()?)?;
@@ -522,27 +526,6 @@ impl SessionStore {
 
 fn transcript_file(dir: &Path) -> PathBuf {
     dir.join("transcript.jsonl")
-}
-
-/// Returns the cost of each agent without an end and all below it, in all of their runs. Each dollar
-/// is in one file.
-fn interrupted_costs(dir: &Path, agents: &[AgentSummary]) -> HashMap<AgentPath, Cost> {
-    let interrupted = agents.iter().filter(|agent| agent.end.is_none());
-    let mut costs: HashMap<_, _> =
-        interrupted.map(|agent| (agent.meta.path.clone(), Cost::default())).collect();
-    for AgentSummary { meta, .. } in agents {
-        let from_here_up = std::iter::successors(Some(meta.path.clone()), AgentPath::parent);
-        let above: Vec<_> = from_here_up.filter(|path| costs.contains_key(path)).collect();
-        if above.is_empty() {
-            continue;
-        }
-        // An unreadable file has no data about its agent either.
-        let cost = list::agent_cost(&agent_file(dir, meta.id, "jsonl")).unwrap_or_default();
-        for path in above {
-            *costs.entry(path).or_default() += cost;
-        }
-    }
-    costs
 }
 
 /// Returns the agents that the one at `path` has started and whose last end is not in its conversation.

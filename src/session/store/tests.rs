@@ -1,5 +1,6 @@
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::Duration;
 
 use serde_json::json;
 

@@ -382,7 +382,8 @@ async fn what_another_program_works_on_is_not_interrupted_for_who_reads_or_copie
     assert_eq!(summary, "at work in the original");
     drop((journal, own));
     assert_eq!(ends(), 1);
-    assert_eq!(copied().1, "interrupted");
+    let (text, _) = copied();
+    assert!(text.contains(&format!("{agent} was interrupted")), "as after a resume: {text}");
 }
 
 #[tokio::test]
@@ -549,4 +550,29 @@ async fn resuming_reads_ten_times_as_much_after_ten_times_as_many_agents_were_cu
     };
     let (few, many) = (reads(10).await, reads(100).await);
     assert!(many < 12 * few, "{few} reads, then {many}");
+}
+
+#[tokio::test]
+async fn a_copy_of_a_killed_session_has_the_last_requests_figures_and_the_agents_turns() {
+    let bench = StoreFixture::new();
+    let (id, journal) = bench.create();
+    journal.append(&Message::user_text("go"), None).await.unwrap();
+    journal.append(&call("c1"), None).await.unwrap();
+    let below = journal.child(child(AgentId::generate(), "c1"));
+    below.append(&Message::user_text("look"), None).await.unwrap();
+    journal.begun(spent(9, 0.5)).await.unwrap();
+    drop((journal, below));
+    let copied = bench.store.fork(id, bench.session(SessionId::generate()), &worded).unwrap();
+    let tokens = copied.history.iter().find_map(|event| match &event.kind {
+        EventKind::TurnFinished { usage, .. } => Some(usage.output_tokens),
+        _ => None,
+    });
+    assert_eq!(tokens, Some(9), "{:#?}", copied.history);
+    let reported = copied.history.iter().find_map(|event| match &event.kind {
+        EventKind::Reported { outcome, .. } => Some((outcome.end.clone(), outcome.turns)),
+        _ => None,
+    });
+    assert_eq!(reported, Some((RunEnd::Interrupted, 1)), "{:#?}", copied.history);
+    let end = bench.open(id).agents[0].end.clone().unwrap();
+    assert_eq!((end.end, end.turns), (RunEnd::Interrupted, 1));
 }
