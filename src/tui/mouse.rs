@@ -14,6 +14,7 @@ use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
 use crate::tui::overlay::{Overlay, step_selection, update as overlay};
 use crate::tui::page::update as page;
+use crate::tui::question::click::{click_answer, click_tab};
 use crate::tui::question::form::AnswerForm;
 use crate::tui::question::{QuestionStage, update as question};
 use crate::tui::selection::{MouseSelection, Side};
@@ -25,7 +26,8 @@ const PULL_PAUSE: Duration = Duration::from_millis(50);
 /// Lines per step of the wheel.
 const WHEEL_LINES: isize = 3;
 
-/// Handles a mouse event. A click selects an answer but never gives it.
+/// Handles a mouse event. Clicks answer the forms of agents, but never a question about a permission: there
+/// they only select.
 pub fn handle_mouse(
     model: &mut TuiModel,
     event: MouseEvent,
@@ -172,7 +174,8 @@ fn click(model: &mut TuiModel, under: HitTarget, effects: &mut Vec<ScreenEffect>
             expand::toggle(model, id);
         }
         HitKind::Body if model.overlay.is_none() => leave_pane(model),
-        HitKind::Answer(digit) => question::select_clicked(model, digit),
+        HitKind::Answer(digit) => click_answer(model, digit, effects),
+        HitKind::FormTab(tab) => click_tab(model, tab),
         HitKind::ListRow(row) => overlay::click_row(model, row, effects),
         _ => {}
     }
@@ -210,7 +213,9 @@ fn wheel(model: &mut TuiModel, under: &HitTarget, lines: isize) {
                 agent.scroll.scroll_by(under.pane, lines);
             }
         }
-        HitKind::Answer(_) | HitKind::Overlay => question::scroll(model, lines),
+        HitKind::Answer(_) | HitKind::FormTab(_) | HitKind::Overlay => {
+            question::scroll(model, lines);
+        }
         _ => {
             let zoomed = model.focus.clone().filter(|_| model.zoom);
             match zoomed.and_then(|path| model.agents.get_mut(&path)) {

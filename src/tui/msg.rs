@@ -82,6 +82,8 @@ pub enum HitKind {
     AgentRow(AgentPath),
     /// The answer with this digit.
     Answer(u8),
+    /// The tab of a form with this number.
+    FormTab(usize),
     Overlay,
     /// The row at this place of an open list, counted as it is shown.
     ListRow(usize),

@@ -505,6 +505,8 @@ impl View {
                 self.hit_areas.push((drawn.area, HitKind::Overlay));
                 let answers = drawn.answers.into_iter();
                 self.hit_areas.extend(answers.map(|(area, digit)| (area, HitKind::Answer(digit))));
+                let tabs = drawn.tabs.into_iter();
+                self.hit_areas.extend(tabs.map(|(area, tab)| (area, HitKind::FormTab(tab))));
                 return drawn.cursor;
             }
         };

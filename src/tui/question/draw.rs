@@ -40,6 +40,8 @@ pub struct DialogLayout {
     pub frame: QuestionFrame,
     /// Areas of the answers, for the mouse.
     pub answers: Vec<(Rect, u8)>,
+    /// Areas of a form's tabs, likewise.
+    pub tabs: Vec<(Rect, usize)>,
     /// The cursor of an open text field.
     pub cursor: Option<Position>,
     pub area: Rect,
@@ -207,7 +209,8 @@ fn draw_box(
             (Rect::new(inner.x + span.x, y, span.width, 1).intersection(inner), span.digit)
         })
         .collect();
-    DialogLayout { frame: drawn, answers, cursor: cursor.filter(|_| open.keyboard), area }
+    let cursor = cursor.filter(|_| open.keyboard);
+    DialogLayout { frame: drawn, answers, tabs: Vec::new(), cursor, area }
 }
 
 /// Draws a form. Its rows count as available once they are visible in full.
@@ -251,6 +254,7 @@ fn draw_form(
     let foot = BorderText { left: Vec::new(), right: vec![foot] };
     let title = title(model, question, (0, 0), extent, area.width, painter);
     let inner = frame_with(buffer, area, theme, border, title, foot);
+    let tab_areas = tabs.as_ref().map(|tabs| form::draw::tab_areas(tabs, inner));
     if let Some(tabs) = tabs {
         put(buffer, inner, 0, &tabs);
     }
@@ -271,7 +275,7 @@ fn draw_form(
     drawn.content_area = Rect { y, height: u16::try_from(asked).unwrap_or(0), ..inner };
     let cursor = lines.cursor.filter(|(line, _)| open.keyboard && shown.contains(line));
     let cursor = cursor.map(|(line, column)| Position { x: inner.x + column, y: at(line) });
-    DialogLayout { frame: drawn, answers, cursor, area }
+    DialogLayout { frame: drawn, answers, tabs: tab_areas.unwrap_or_default(), cursor, area }
 }
 
 /// Draws a row of the content. Returns the place of its sign if it continues a line.

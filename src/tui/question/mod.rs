@@ -1,6 +1,7 @@
 //! The queue of questions, about permissions and of agents themselves, and the one that is shown.
 
 mod answers;
+pub mod click;
 pub mod content;
 pub mod draw;
 pub mod early;

@@ -202,7 +202,17 @@ fn press_form(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut 
     let frame = model.question_frame().map(|frame| (frame.tab, frame.available.clone()));
     let Some(form) = model.questions.form_mut() else { return };
     let visible = frame.filter(|(tab, _)| *tab == form.tab).map(|(_, visible)| visible);
-    match form.press(keys, key, &input, visible.as_deref()) {
+    let outcome = form.press(keys, key, &input, visible.as_deref());
+    finish_form(model, outcome, effects);
+}
+
+/// Does what a key or click on a form leads to.
+pub(super) fn finish_form(
+    model: &mut TuiModel,
+    outcome: FormOutcome,
+    effects: &mut Vec<ScreenEffect>,
+) {
+    match outcome {
         FormOutcome::Done => {}
         FormOutcome::Answered(given) => answer(model, given, effects),
         FormOutcome::Remark(words) => model.reply(words),
@@ -281,23 +291,6 @@ fn select(model: &mut TuiModel, down: bool) {
         (Some(at), false) => answers.get((at + answers.len() - 1) % answers.len()),
     };
     open.selected = next.copied();
-}
-
-/// Handles a click on an answer: the question takes the keyboard, and the answer is selected if it is
-/// available. Otherwise nothing is selected, so that Enter does not give an earlier choice.
-pub fn select_clicked(model: &mut TuiModel, digit: u8) {
-    if let Some(form) = model.questions.form_mut() {
-        form.select(usize::from(digit).saturating_sub(1));
-        if let Some(open) = &mut model.questions.open {
-            open.keyboard = true;
-        }
-        return;
-    }
-    let can = model.answers().contains(&digit);
-    if let Some(open) = &mut model.questions.open {
-        open.keyboard = true;
-        open.selected = can.then_some(digit);
-    }
 }
 
 /// Tab: shows the next question; with none left, postpones all until the next Tab on the prompt.

@@ -1,6 +1,7 @@
 //! Questions that agents ask the user: the form, its keys, and its look at the sizes that matter.
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
 use serde_json::{Value, json};
 
 use crate::protocol::{Answer, Command, QuestionId};
@@ -249,14 +250,49 @@ fn an_option_is_chosen_only_after_its_preview_was_on_the_screen() {
     assert_eq!(answers(&mut screen), json!({ "How should the page be laid out?": "Two columns" }));
 }
 
+/// Clicks on these words of the frame.
+fn click(screen: &mut TestScreen, words: &str) {
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    let output = styled_picture(&mut view, screen, 80, 24);
+    screen.send(Msg::Drawn(Box::new(view.metrics().clone())));
+    let lines = output.lines().filter(|line| !line.starts_with("    ~")).enumerate();
+    let place = |(row, line): (usize, &str)| Some((line[..line.find(words)?].chars().count(), row));
+    let (column, row) = lines.filter_map(place).next().unwrap();
+    let (column, row) = (u16::try_from(column).unwrap(), u16::try_from(row).unwrap());
+    let hit = view.hit_test(&screen.model, Position::new(column, row), false);
+    let (at, modifiers) = (screen.at, KeyModifiers::NONE);
+    for kind in [MouseEventKind::Down(MouseButton::Left), MouseEventKind::Up(MouseButton::Left)] {
+        let event = MouseEvent { kind, column, row, modifiers };
+        screen.send(Msg::Mouse { event, hit: hit.clone(), at });
+    }
+}
+
 #[test]
-fn a_click_moves_the_cursor_and_answers_nothing() {
+fn a_click_moves_the_cursor_and_another_one_answers() {
     let mut screen = asked(&json!([library()]));
-    picture(&mut screen, 80, 24);
-    crate::tui::question::update::select_clicked(&mut screen.model, 2);
+    click(&mut screen, "jiff");
     assert_eq!(answers(&mut screen), Value::Null);
-    screen.enter();
-    assert_eq!(answers(&mut screen), json!({ WHICH_LIBRARY: "jiff" }));
+    click(&mut screen, "Small.");
+    assert_eq!(answers(&mut screen), Value::Null);
+    click(&mut screen, "Small.");
+    assert_eq!(answers(&mut screen), json!({ WHICH_LIBRARY: "time" }));
+}
+
+#[test]
+fn a_click_ticks_a_box_and_shows_a_tab() {
+    let mut screen = asked(&json!([library(), features()]));
+    click(&mut screen, "Features");
+    click(&mut screen, "serde");
+    click(&mut screen, "clock");
+    click(&mut screen, "clock");
+    click(&mut screen, "std");
+    click(&mut screen, "Send");
+    assert_eq!(answers(&mut screen), Value::Null);
+    click(&mut screen, "no answer");
+    assert_eq!(screen.model.questions.form().unwrap().tab, 0);
+    click(&mut screen, "Send");
+    screen.draw().enter();
+    assert_eq!(answers(&mut screen), json!({ WHICH_FEATURES: "serde, std" }));
 }
 
 #[test]

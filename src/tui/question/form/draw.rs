@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
@@ -27,6 +28,9 @@ const MIN_DESCRIPTION: usize = 24;
 
 /// Lines of a preview that stay in view even if the rest of the form must scroll for them.
 const MIN_PREVIEW_LINES: usize = 4;
+
+/// Spans of a tab: its sign, a blank, its name, and two blanks.
+const TAB_SPANS: usize = 4;
 
 /// Cells of a header in the tabs and in the summary.
 const MAX_HEADER: usize = 20;
@@ -373,4 +377,17 @@ pub fn tabs(form: &AnswerForm, style: FormStyle<'_>, reader: bool) -> Option<Lin
         line.spans.extend([sign, Span::raw(" "), Span::styled(name, look), Span::raw("  ")]);
     }
     Some(line)
+}
+
+/// Where the tabs of this line are, if it is the first of `area`.
+pub fn tab_areas(tabs: &Line<'_>, area: Rect) -> Vec<(Rect, usize)> {
+    let mut x = area.x;
+    let tabs = tabs.spans.chunks_exact(TAB_SPANS).enumerate().map(|(tab, spans)| {
+        let cells = spans.iter().map(Span::width).sum::<usize>();
+        let width = u16::try_from(cells).unwrap_or(u16::MAX);
+        let tab = (Rect { x, width, height: 1, ..area }.intersection(area), tab);
+        x = x.saturating_add(width);
+        tab
+    });
+    tabs.collect()
 }

@@ -169,6 +169,30 @@ impl AnswerForm {
         }
     }
 
+    /// Handles a click on a row. It ticks an option of several, or moves the cursor to the only one;
+    /// `again`, it does what Enter does there. In the summary it shows the question of the row.
+    pub fn click(&mut self, digit: u8, again: bool, input: &Value, visible: &[u8]) -> FormOutcome {
+        let Some(row) = usize::from(digit).checked_sub(1) else { return FormOutcome::Done };
+        let Some(question) = self.current_mut() else {
+            self.show_tab(row.min(self.questions.len().saturating_sub(1)));
+            return FormOutcome::Done;
+        };
+        let (several, is_option) = (question.asked.multi_select, row < question.text_row());
+        let enters = again && is_option && !several && question.row == Some(row);
+        if is_option && several && visible.contains(&digit) {
+            question.toggle(row);
+        }
+        self.select(row);
+        if enters { self.enter(input, visible) } else { FormOutcome::Done }
+    }
+
+    /// Shows the tab with this number.
+    pub fn show_tab(&mut self, tab: usize) {
+        if tab <= self.questions.len() {
+            self.go_to(tab);
+        }
+    }
+
     /// Pastes into the text field. Returns `None` if the cursor is not in it, `Some(false)` if the text
     /// is too large.
     pub fn paste(&mut self, text: &str) -> Option<bool> {
