@@ -126,9 +126,15 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
             words.extend(hint(Action::Newline, "new line"));
         }
         None => {
+            let mut jobs = model.jobs.strip();
+            let output = jobs.next().map(|job| match jobs.next() {
+                None => format!("/agents shows {}", job.id),
+                Some(_) => "/agents shows the commands".to_owned(),
+            });
             let pieces = [
                 fixed_hint("? keys"),
-                hint(Action::Previous, "mode"),
+                output.is_none().then(|| hint(Action::Previous, "mode")).flatten(),
+                output,
                 hint(Action::DeleteOrQuit, "quits"),
             ];
             return pieces.into_iter().flatten().collect();

@@ -13,7 +13,7 @@ use crate::tui::labels;
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
 use crate::tui::msg::{HitKind, HitTarget, ScreenEffect};
 use crate::tui::overlay::{Overlay, step_selection, update as overlay};
-use crate::tui::page::update as page;
+use crate::tui::page::{job, update as page};
 use crate::tui::question::click::{click_answer, click_tab};
 use crate::tui::question::form::AnswerForm;
 use crate::tui::question::{QuestionStage, update as question};
@@ -169,6 +169,7 @@ fn click(model: &mut TuiModel, under: HitTarget, effects: &mut Vec<ScreenEffect>
             focus::focus_agent(model, &path);
             model.zoom = true;
         }
+        HitKind::JobRow(id) if model.overlay.is_none() => job::open(model, &id, effects),
         HitKind::Item(id) if model.overlay.is_none() => {
             leave_pane(model);
             expand::toggle(model, id);

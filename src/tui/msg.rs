@@ -80,6 +80,8 @@ pub enum HitKind {
     Pane(AgentPath),
     /// The row of an agent in main's transcript.
     AgentRow(AgentPath),
+    /// The row of the background command with this id.
+    JobRow(String),
     /// The answer with this digit.
     Answer(u8),
     /// The tab of a form with this number.

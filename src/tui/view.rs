@@ -269,7 +269,9 @@ impl View {
             self.draw_panes(model, areas, buffer);
         }
         let areas = background::draw(model, layout.screen.background, painter, buffer);
-        self.draw_panes(model, areas, buffer);
+        self.draw_panes(model, areas.agents, buffer);
+        let jobs = areas.jobs.into_iter();
+        self.hit_areas.extend(jobs.map(|(area, id)| (area, HitKind::JobRow(id))));
     }
 
     /// Draws the prompt and its menu. Returns the cursor, unless an overlay has the keys.

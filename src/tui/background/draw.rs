@@ -40,8 +40,21 @@ fn agents(model: &TuiModel) -> Vec<&AgentState> {
     agents
 }
 
+/// Where the rows are, for the mouse.
+#[derive(Default)]
+pub struct BackgroundAreas {
+    pub agents: PaneAreas,
+    /// The commands, by their ids.
+    pub jobs: Vec<(Rect, String)>,
+}
+
 /// Draws the rows: agents first, then commands. The focused agent is always visible.
-pub fn draw(model: &TuiModel, area: Rect, painter: Painter<'_>, buffer: &mut Buffer) -> PaneAreas {
+pub fn draw(
+    model: &TuiModel,
+    area: Rect,
+    painter: Painter<'_>,
+    buffer: &mut Buffer,
+) -> BackgroundAreas {
     let agents = agents(model);
     let jobs: Vec<&Job> = model.jobs.strip().collect();
     let all = agents.len() + jobs.len();
@@ -54,15 +67,18 @@ pub fn draw(model: &TuiModel, area: Rect, painter: Painter<'_>, buffer: &mut Buf
     let ended: Vec<bool> = (0..all).map(ended).collect();
     let visible = visible_rows(&ended, usize::from(area.height), focus);
     let columns = AgentColumns::new(group, usize::from(area.width));
-    let mut areas = PaneAreas::new();
+    let mut areas = BackgroundAreas::default();
     for (row, at) in visible.iter().copied().enumerate() {
+        let y = area.y + u16::try_from(row).unwrap_or_default();
+        let place = Rect { y, height: 1, ..area };
         let Some(agent) = agents.get(at) else {
-            put(buffer, area, row, &job_line(model, jobs[at - agents.len()], area.width, painter));
+            let job = jobs[at - agents.len()];
+            put(buffer, area, row, &job_line(model, job, area.width, painter));
+            areas.jobs.push((place, job.id.to_string()));
             continue;
         };
         put(buffer, area, row, &grid::line(group, at, &columns));
-        let y = area.y + u16::try_from(row).unwrap_or_default();
-        areas.push(line_area(Rect { y, height: 1, ..area }, agent));
+        areas.agents.push(line_area(place, agent));
     }
     if visible.len() < all {
         let hidden = agents.iter().enumerate().filter(|(at, _)| !visible.contains(at));

@@ -243,6 +243,18 @@ fn a_click_in_a_list_selects_and_another_one_opens() {
 }
 
 #[test]
+fn the_row_of_a_background_command_opens_its_page_and_the_hint_says_where_it_is() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").job(&root(), "bash-1", "npm run dev");
+    screen.main(finish(RunEnd::Completed, ""));
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    line_of(&mut screen, &mut view, "? keys · /agents shows bash-1 · Ctrl+D quits");
+    let row = line_of(&mut screen, &mut view, "$ npm run dev");
+    click_at(&mut screen, &mut view, 10, row);
+    line_of(&mut screen, &mut view, "no output yet");
+}
+
+#[test]
 fn a_click_in_cancel_which_selects_and_another_one_cancels() {
     let mut screen = TestScreen::new();
     screen.prompt("go");
