@@ -13,7 +13,7 @@ use super::stdout::{Stdout, json_line};
 use crate::cli::OutputFormat;
 use crate::protocol::{
     AgentEvent, Charset, CompactionState, EventKind, EventQueue, NoticeLevel, Redactor, RunOutcome,
-    printable, printable_message,
+    printable, printable_message, without_retry_advice,
 };
 
 /// The output of a run: stdout and stderr.
@@ -174,7 +174,8 @@ impl OutputWriter {
             }
             EventKind::Retrying { attempt, limit, wait, reason, .. } => {
                 let seconds = wait.as_secs_f32();
-                format!("caliban: {reason} Retrying in {seconds:.1} s ({attempt} of {limit}).")
+                let reason = without_retry_advice(reason).trim_end_matches('.');
+                format!("caliban: {reason}. Retrying in {seconds:.1} s ({attempt} of {limit}).")
             }
             EventKind::Compaction { state: CompactionState::Failed { why }, .. } => {
                 format!("caliban: the conversation was not compacted: {why}")

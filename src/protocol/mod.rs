@@ -71,7 +71,7 @@ pub use message::{
     ContentBlock, Message, ResultBlock, Role, ShellRun, call_subject, leave_out_rejected, remark,
     start_of_unanswered,
 };
-pub use outcome::{ApiError, Failure, RAISE_BUDGET, RunEnd, RunOutcome};
+pub use outcome::{ApiError, Failure, RAISE_BUDGET, RunEnd, RunOutcome, without_retry_advice};
 pub use peer::{Peer, PeerError, PeerRequest, SharedPeer};
 pub use permission_mode::PermissionMode;
 pub use printable::{

@@ -40,6 +40,12 @@ pub enum RunEnd {
 /// How to resume once the budget of a session is spent.
 pub const RAISE_BUDGET: &str = "`caliban -c --max-budget-usd USD` resumes with a higher limit";
 
+/// Returns a provider's message without the advice to try again, for where that is done.
+pub fn without_retry_advice(message: &str) -> &str {
+    const ADVICE: [&str; 2] = [". Try again later", ": try again"];
+    ADVICE.iter().find_map(|advice| message.strip_suffix(advice)).unwrap_or(message)
+}
+
 impl RunEnd {
     /// Describes the end in a few words. Those who know more about a cancelled or failed run say
     /// more.

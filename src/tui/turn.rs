@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::protocol::{Failure, RAISE_BUDGET, RunEnd, RunOutcome};
+use crate::protocol::{Failure, RAISE_BUDGET, RunEnd, RunOutcome, without_retry_advice};
 use crate::tui::agents::{AgentSet, AgentState, HISTORY_START, RunState};
 use crate::tui::format::{clock, count, money, tokens};
 use crate::tui::keymap::{Action, KeyContext};
@@ -13,9 +13,6 @@ use crate::tui::labels;
 use crate::tui::model::TuiModel;
 use crate::tui::theme::Glyph;
 use crate::tui::transcript::{FinishFact, ItemKind};
-
-/// The provider's advice where Enter follows it.
-const VAGUE_ADVICE: [&str; 2] = [". Try again later", ": try again"];
 
 /// The agents that have worked for the current or last turn, also those that have gone on in the
 /// background from it.
@@ -160,9 +157,10 @@ fn advice(model: &TuiModel, outcome: &RunOutcome) -> Option<String> {
             if let (Failure::Auth, Some(id)) = (failure, resume) {
                 return Some(format!("{message}, then start again:\ncaliban --resume {id}"));
             }
-            let stripped = VAGUE_ADVICE.iter().find_map(|advice| message.strip_suffix(advice));
+            // Enter follows that advice.
+            let message = without_retry_advice(message);
             let left_out = outcome.rejected.then(|| "your next prompt goes without it".to_owned());
-            Some(labels::with_detail(stripped.unwrap_or(message), left_out))
+            Some(labels::with_detail(message, left_out))
         }
         _ => None,
     }
