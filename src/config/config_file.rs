@@ -99,6 +99,15 @@ impl ConfigFile {
         Ok(edited)
     }
 
+    /// Returns the entries of the list that this edit replaces which the new list lacks.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be read.
+    pub fn lost_entries(&self, edit: &ConfigEdit) -> Result<Vec<String>, ConfigEditError> {
+        let text = read_text(&self.path, &self.cwd)?.unwrap_or_default();
+        Ok(edit.lost_entries(&text))
+    }
+
     /// Locks the file from the read of its text to the write, until dropped.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Sets one key in the text of a `config.toml` file, leaving the rest unchanged.
 
 use serde_json::Value as Schema;
-use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 
 use super::document::{ALIASES, check_value, choices, is_table, key_schema};
 use super::schema::SCHEMA;
@@ -51,6 +51,20 @@ impl ConfigEdit {
     /// Returns the key with its dots, without aliases.
     pub fn key(&self) -> String {
         self.path.join(".")
+    }
+
+    /// Returns the texts in the list at this key that are not in the new one.
+    pub(super) fn lost_entries(&self, text: &str) -> Vec<String> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let Ok(document) = text.parse::<DocumentMut>() else { return Vec::new() };
+        let old = self.path.iter().try_fold(document.as_item(), |item, name| item.get(name));
+        let texts = |list: Option<&Array>| -> Vec<String> {
+            let texts = list.into_iter().flatten().filter_map(Value::as_str);
+            texts.map(str::to_owned).collect()
+        };
+        let new = texts(self.value.as_array());
+        let old = texts(old.and_then(Item::as_array));
+        old.into_iter().filter(|entry| !new.contains(entry)).collect()
     }
 
     /// Returns the text of a file with this value. Comments and order are kept.

@@ -146,3 +146,31 @@ async fn a_file_that_another_process_is_changing_is_not_written() {
     drop(locks);
     set(&scene, &["tui.mouse", "false"]).await.assert_code(0);
 }
+
+#[tokio::test]
+async fn a_list_that_replaces_another_says_what_is_gone() {
+    let scene = Scene::new();
+    set(&scene, &["permissions.deny", r#"["Bash(rm:*)", "Read(x)"]"#]).await.assert_code(0);
+    let run = set(&scene, &["permissions.deny", r#"["Bash(git push:*)", "Read(x)"]"#]).await;
+    run.assert_code(0);
+    assert!(
+        run.stdout.ends_with("The new list replaces the old one, so this is gone: Bash(rm:*).\n"),
+        "{run}"
+    );
+    let run = set(&scene, &["permissions.deny", r#"["Read(x)", "Bash(git push:*)"]"#]).await;
+    assert_eq!(run.stdout.lines().count(), 1, "{run}");
+}
+
+#[tokio::test]
+async fn an_effort_that_the_model_does_not_take_is_set_with_a_word_about_it() {
+    let scene = Scene::new();
+    let run = set(&scene, &["model.effort", "hihg"]).await;
+    run.assert_code(0);
+    assert!(
+        run.stdout
+            .contains("does not take \"hihg\", so none is sent to it. It takes low, medium, high"),
+        "{run}"
+    );
+    let run = set(&scene, &["model.effort", "high"]).await;
+    assert_eq!(run.stdout.lines().count(), 1, "{run}");
+}

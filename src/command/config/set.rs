@@ -1,6 +1,7 @@
 //! `caliban config set KEY VALUE`: writes one key into a configuration file.
 
 use super::super::CommandReport;
+use crate::app::parts::catalogue;
 use crate::app::setup::{AppError, Setup};
 use crate::app::theme;
 use crate::config::{
@@ -26,6 +27,10 @@ pub(crate) fn set(
     let file = ConfigFile::new(scope, &setup.dirs, &setup.loaded.project, &setup.cwd);
     let _one_at_a_time = file.lock()?;
     let text = file.edited_text(&edit)?;
+    let lost = match ADDED_LISTS.contains(&edit.key().as_str()) {
+        true => file.lost_entries(&edit)?,
+        false => Vec::new(),
+    };
     let before = std::mem::take(&mut setup.loaded.untrusted);
     check(&mut setup, &edit, &file, &text)?;
     let waits = |thing: &&UntrustedItem| !before.contains(thing);
@@ -33,7 +38,7 @@ pub(crate) fn set(
         return Err(not_in_project(thing.name()));
     }
     file.write(&text)?;
-    Ok(report(&setup, &edit.key(), &file))
+    Ok(report(&setup, &edit.key(), &file, &lost))
 }
 
 fn not_in_project(what: &str) -> AppError {
@@ -69,13 +74,34 @@ fn without_place(why: &str) -> String {
     what.map_or(why, |(_, what)| what).to_owned()
 }
 
+/// Says so if the model that answers here does not take the effort. Another one may.
+fn effort_note(setup: &Setup) -> Option<String> {
+    let effort = setup.loaded.config.model.effort.as_deref()?;
+    let choice = setup.loaded.config.choose_provider(&setup.env)?;
+    let catalogue = catalogue(setup).ok()?;
+    let model = catalogue.resolve_alias(choice.model.as_deref()?);
+    let scale = catalogue.get(model).effort.filter(|scale| !scale.takes(effort))?;
+    let words = scale.words();
+    let takes = if words.is_empty() { "no effort".to_owned() } else { words.join(", ") };
+    Some(format!("{model} does not take \"{effort}\", so none is sent to it. It takes {takes}.\n"))
+}
+
 /// Lists of which the entries of all files count.
 const ADDED_LISTS: [&str; 4] =
     ["permissions.additional_dirs", "permissions.allow", "permissions.ask", "permissions.deny"];
 
-/// Names the file, and what takes precedence over it here.
-fn report(setup: &Setup, key: &str, file: &ConfigFile) -> CommandReport {
+/// Names the file, what is no longer in it, and what takes precedence over it here.
+fn report(setup: &Setup, key: &str, file: &ConfigFile, lost: &[String]) -> CommandReport {
     let mut text = format!("Set {key} in {}.\n", printable_path(&file.shown));
+    if !lost.is_empty() {
+        text.push_str(&format!(
+            "The new list replaces the old one, so this is gone: {}.\n",
+            lost.join(", ")
+        ));
+    }
+    if key == "model.effort" {
+        text.extend(effort_note(setup));
+    }
     match setup.loaded.origins.get(key) {
         Origin::File { path, .. } if *path == file.shown => {}
         Origin::BuiltIn => {}
