@@ -20,12 +20,16 @@ use crate::tui::overlay::Overlay;
 use crate::tui::question::update as question;
 use crate::tui::queue::update as queue;
 use crate::tui::session::DEFAULT_EFFORT;
+use crate::tui::text::{one_line, truncate};
 use crate::tui::transcript::ItemKind;
 use crate::tui::transcript::update::transcribe;
 use crate::tui::{choices, labels, replay, turn};
 
 /// The end of a turn that took this long causes a notification if the window has no focus.
 const LONG_TURN_TIME: Duration = Duration::from_secs(10);
+
+/// Cells of a queued message in the line about its refusal.
+const MAX_REFUSED: usize = 60;
 
 /// Applies a batch of events.
 pub fn apply_events(
@@ -89,7 +93,14 @@ fn common_event(model: &mut TuiModel, path: &AgentPath, kind: EventKind) -> Opti
         EventKind::AnswerRefused { id, why } => question::refused(model, id, why),
         EventKind::PromptQueued { id } => queue::mark_waiting(model, id),
         EventKind::PromptReturned { id, .. } => queue::returned(model, path, id),
-        EventKind::PromptRefused { id, why, .. } => {
+        EventKind::PromptRefused { id, text, why } => {
+            // Far from where it was written, the line says which one.
+            let why = match queue::is_waiting(model, id) {
+                true => {
+                    format!("{:?} was not sent: {why}", truncate(&one_line(&text), MAX_REFUSED))
+                }
+                false => why,
+            };
             queue::refused(model, path, id);
             notice(model, NoticeLevel::Error, why);
         }

@@ -22,6 +22,12 @@ pub fn mark_waiting(model: &mut TuiModel, id: PromptId) {
     }
 }
 
+/// Whether this message waits for its agent's next step or end.
+pub fn is_waiting(model: &TuiModel, id: PromptId) -> bool {
+    let at = model.queue.position(id);
+    at.is_some_and(|at| model.queue.list[at].state == MessageState::Waiting)
+}
+
 /// Marks messages that main will read after a wait: they can only be stopped, not taken back.
 pub fn mark_held(model: &mut TuiModel) {
     let sent = model.queue.list.iter_mut().filter(|queued| queued.to.is_root());

@@ -307,6 +307,20 @@ fn without_known_definitions_the_runtime_judges() {
 }
 
 #[test]
+fn a_queued_message_that_is_refused_is_named_where_it_was_not_written() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go").write("BLOCK me please").enter();
+    let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
+    screen.main(EventKind::PromptQueued { id: prompt.id });
+    let why = "a hook rejected this prompt: no".to_owned();
+    screen.main(EventKind::PromptRefused { id: prompt.id, text: prompt.text, why });
+    let text = "\"BLOCK me please\" was not sent: a hook rejected this prompt: no".to_owned();
+    let notice = ItemKind::Notice { level: NoticeLevel::Error, text };
+    assert_eq!(screen.model.main.iter().last().map(|(_, item)| &item.kind), Some(&notice));
+    assert_eq!(screen.model.composer.text(), "BLOCK me please");
+}
+
+#[test]
 fn an_at_sign_finds_agents_by_letters_in_order_the_best_fit_first() {
     let mut screen = TestScreen::new();
     defined(&mut screen, &["api-plan", "general-purpose", "plan"]);
