@@ -3,6 +3,7 @@
 //! Nothing of a call is left out or cut, and characters that a terminal would not show get a
 //! visible sign. A call too large to show like that cannot be allowed.
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
@@ -14,7 +15,7 @@ use crate::protocol::{
     Access, MAX_SHOWN_BYTES, PathTarget, Question, QuestionId, ToolUseId, UserQuestion, quoted,
     quoted_name,
 };
-use crate::tui::format::count;
+use crate::tui::format::{count, tool_label};
 use crate::tui::model::TuiModel;
 use crate::tui::question::is_plan;
 use crate::tui::text::{
@@ -261,7 +262,12 @@ fn wanted_action(question: &Question) -> (String, String) {
         Access::Agent { name } => ("start the agent ".to_owned(), reveal_line(&quoted_name(name))),
         Access::Skill { name } => ("use the skill ".to_owned(), reveal_line(&quoted_name(name))),
         Access::Nothing | Access::AskUser { .. } | Access::ExitPlan { .. } | Access::Other => {
-            ("use ".to_owned(), tool)
+            // By the name that its calls have in the transcript.
+            let label = match tool_label(&question.tool) {
+                Cow::Owned(label) => reveal_line(&label),
+                Cow::Borrowed(_) => tool,
+            };
+            ("use ".to_owned(), label)
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The second answer's grant, in a sentence.
 
 use crate::protocol::{Access, Question, quoted, quoted_name};
+use crate::tui::format::tool_label;
 use crate::tui::text::{reveal_line, width};
 
 /// Longest label in cells; a longer one would take too many lines from the call itself.
@@ -90,6 +91,7 @@ impl Grant {
             ("Skill", name) if !name.is_empty() => {
                 ("use", format!("the skill {}", quoted_name(name)))
             }
+            (tool, "") => ("use", tool_label(tool).into_owned()),
             _ => ("use", rule.clone()),
         };
         let object = if verb == "edit" && object.is_empty() { "**".to_owned() } else { object };
@@ -215,7 +217,8 @@ mod tests {
             (&["Edit(//srv/www/**)"], "all edits in /srv/www/ by main this session"),
             (&["Read(//etc/**)"], "let main read everything in /etc/ this session"),
             (&["WebFetch(domain:docs.rs)"], "let main fetch anything from docs.rs this session"),
-            (&["mcp__db__query"], "let main use mcp__db__query this session"),
+            (&["mcp__db__query"], "let main use db: query this session"),
+            (&["mcp__db"], "let main use mcp__db this session"),
             (&["AgentTool(explore)"], "let main start the agent explore this session"),
             (
                 &["Edit(a by main this session/**)"],
