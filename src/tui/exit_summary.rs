@@ -8,6 +8,7 @@ use super::layout::MAX_PROSE_WIDTH;
 use super::text::{Highlighter, MarkdownStream, Widths, sanitize};
 use super::theme::Theme;
 use crate::tui::agents::{AgentSet, AgentState};
+use crate::tui::linear::clean_row;
 use crate::tui::model::TuiModel;
 
 /// Narrower screens than this say nothing about the terminal afterwards.
@@ -38,7 +39,8 @@ pub fn exit_summary(model: &TuiModel) -> Vec<String> {
     }
     let facts =
         [count(session.earlier_prompts + session.prompts, "prompt"), money(model.total_cost())];
-    lines.push(format!("session: {}", join_figures(&facts, " · ")));
+    let between = if model.settings.screen_reader { ", " } else { " · " };
+    lines.push(format!("session: {}", join_figures(&facts, between)));
     if model.exit_in_turn {
         let resume =
             if session.resumable { "; resuming continues from its last finished step" } else { "" };
@@ -93,7 +95,8 @@ fn agents_summary(model: &TuiModel) -> Option<String> {
     let time = time_at_work(&agents, model.now);
     let (_, cost) = labels::sum_usage(agents.iter().copied());
     let facts = [count(tally.all, "agent"), ends, clock(time), money(cost)];
-    Some(join_figures(&facts, " · "))
+    let line = join_figures(&facts, " · ");
+    Some(if model.settings.screen_reader { clean_row(&line).text } else { line })
 }
 
 /// The time during which at least one of the agents was working.

@@ -24,6 +24,7 @@ use crate::tui::model::TuiModel;
 use crate::tui::msg::HitKind;
 use crate::tui::overlay::Overlay;
 use crate::tui::terminal::PromptRows;
+use crate::tui::text::one_line;
 use crate::tui::transcript::Extent;
 use crate::tui::view::View;
 
@@ -31,8 +32,8 @@ use agents::AgentLog;
 use setup::SetupLog;
 use speech::Speech;
 use transcript::TranscriptLog;
-use words::{CoverParts, DrawnRow, clean_row};
-pub use words::{Row, RowPart, lines};
+use words::{CoverParts, DrawnRow};
+pub use words::{Row, RowPart, clean_row, lines};
 
 /// Widest line that is drawn aside, and the lines that fit: a question should be whole.
 const MAX_WIDTH: u16 = 100;
@@ -252,6 +253,10 @@ impl LinearScreen {
         let main = labels::main_label(model);
         speech.line(&format!("Main: {}", if main.is_empty() { "idle" } else { &main }));
         working.for_each(|line| speech.line(&line));
+        for job in model.jobs.alive() {
+            let state = labels::job_status(job).text;
+            speech.line(&format!("Command {}: {state}, {}", job.id, one_line(&job.command)));
+        }
         if let Some(cover) = &self.cover {
             speech.line(&cover_name(cover));
             let title = self.rows.first().filter(|row| !row.selected);

@@ -127,6 +127,14 @@ pub fn clean_row(row: &str) -> Row {
     while let Some(c) = letters.next() {
         selected |= c == '▸';
         if let Some((_, word)) = SIGNS.iter().find(|(sign, _)| *sign == c) {
+            if let Some(number) = counted(letters.clone()).filter(|_| !word.is_empty()) {
+                let blanks = letters.clone().take_while(|c| *c == ' ').count();
+                letters.by_ref().take(blanks + number.len()).for_each(drop);
+                text.truncate(text.trim_end().len());
+                let comma = if text.is_empty() || text.ends_with(',') { "" } else { "," };
+                text.push_str(&format!("{comma} {number} {word}"));
+                continue;
+            }
             let rest: String = letters.clone().skip_while(|c| *c == ' ').collect();
             let says_more = ENDS.iter().any(|end| !word.is_empty() && rest.starts_with(end));
             if !rest.starts_with(word) && !says_more {
@@ -149,6 +157,12 @@ pub fn clean_row(row: &str) -> Row {
         }
     }
     Row { text: narrowed(&text), selected, ..Row::default() }
+}
+
+/// The number behind a sign that counts, as in `✓ 2`.
+fn counted(behind: impl Iterator<Item = char>) -> Option<String> {
+    let word: String = behind.skip_while(|c| *c == ' ').take_while(|c| *c != ' ').collect();
+    (!word.is_empty() && word.chars().all(|c| c.is_ascii_digit())).then_some(word)
 }
 
 /// Runs of more than two blanks become two; those at the ends go.
@@ -185,7 +199,11 @@ fn answer_row(text: &str, is_about_call: bool) -> Row {
     // Blanks in an answer about a call belong to the name of a file or to a rule; a form has columns.
     let text = match is_about_call {
         true => words.trim().to_owned(),
-        false => narrowed(&words.replacen('☐', "not ticked", 1).replacen('☑', "ticked", 1)),
+        // A preview stands behind a bar.
+        false => match words.trim_start().strip_prefix("│ ").filter(|_| continued) {
+            Some(preview) => preview.trim_end().to_owned(),
+            None => narrowed(&words.replacen('☐', "not ticked", 1).replacen('☑', "ticked", 1)),
+        },
     };
     Row { text, selected, part: RowPart::Answers, continued, ..Row::default() }
 }
@@ -252,10 +270,11 @@ mod tests {
             ("╰──────────────────────────────────────────────────╯", ""),
             ("▸ /model   switch model", "Selected: /model  switch model"),
             ("● Read lib/a.sh   12 lines", "Read lib/a.sh  12 lines"),
-            ("✓ done in 0:10 · 3 agents ✓ 2 ✗ 1", "done in 0:10, 3 agents done 2 failed 1"),
+            ("✓ done in 0:10 · 3 agents ✓ 2 ✗ 1", "done in 0:10, 3 agents, 2 done, 1 failed"),
             ("  └ … +5 lines · Ctrl+O", "... +5 lines, Ctrl+O"),
-            ("⊘ stopped after 0:12 · 2 agents ⊘ 2", "stopped after 0:12, 2 agents cancelled 2"),
+            ("⊘ stopped after 0:12 · 2 agents ⊘ 2", "stopped after 0:12, 2 agents, 2 cancelled"),
             ("● Question   ✗ cancelled", "Question  cancelled"),
+            ("3 agents · ✓3 · 0:18 · $0.04", "3 agents, 3 done, 0:18, $0.04"),
         ] {
             assert_eq!(clean(row), words, "{row}");
         }
@@ -276,5 +295,12 @@ mod tests {
         let found = lines(found.iter());
         let parts = ["Content, 1 line:", "  call", "Answers:", "1 Yes", "2 Always"];
         assert_eq!(found, [&parts[..], &["4 No, say why", "Esc No"]].concat());
+    }
+
+    #[test]
+    fn a_preview_is_said_without_its_bar() {
+        let row = |text| answer_row(text, false).line();
+        assert_eq!(row("     │ | card 0 |"), "  | card 0 |");
+        assert_eq!(row("     a │ b"), "  a │ b");
     }
 }

@@ -87,6 +87,16 @@ fn what_is_said_before_the_session_is_open_is_not_said_again() {
 }
 
 #[test]
+fn a_command_that_runs_in_the_background_is_told_to_who_asks() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go").job(&root(), "bash-1", "npm run dev");
+    lines.screen.main(finish(RunEnd::Completed, ""));
+    lines.said();
+    let asked = lines.asked().join("\n");
+    assert!(asked.contains("Main: idle\nCommand bash-1: running, npm run dev"), "{asked}");
+}
+
+#[test]
 fn a_line_that_comes_while_main_writes_is_said_between_and_nothing_twice() {
     let mut lines = Lines::new();
     lines.screen.prompt("go").says(&root(), "First line\n| a | b |\n");
