@@ -192,8 +192,22 @@ fn listed_own(starts: &[ProjectStart]) -> String {
 fn lines<'a>(things: impl Iterator<Item = (String, &'a Origin)>) -> String {
     let mut text = String::new();
     let mut last: Option<&Path> = None;
-    for (what, origin) in things {
-        let Origin::File { path, line } = origin else { continue };
+    let mut files: Vec<&Path> = Vec::new();
+    let mut things: Vec<_> = things
+        .filter_map(|(what, origin)| {
+            let Origin::File { path, line } = origin else { return None };
+            let known = files.iter().position(|file| *file == path);
+            let file = known.unwrap_or_else(|| {
+                files.push(path);
+                files.len() - 1
+            });
+            Some((file, *line, what))
+        })
+        .collect();
+    // In the order of each file's lines.
+    things.sort_by_key(|(file, line, _)| (*file, *line));
+    for (file, line, what) in things {
+        let path = files[file];
         if last != Some(path) {
             let _ = writeln!(text, "  {}", printable_path(path));
             last = Some(path);
@@ -219,8 +233,8 @@ mod tests {
     fn what_is_accepted_is_shown_by_file_and_cannot_steer_the_terminal() {
         let things = [
             thing("allow rule Bash", ".caliban/config.toml", 3),
-            thing("hook Stop: a\u{1b}[2J\nb", ".caliban/config.toml", 12),
             thing("env A: b", ".claude/settings.json", 1),
+            thing("hook Stop: a\u{1b}[2J\nb", ".caliban/config.toml", 12),
         ];
         let expected = "/p brings:\n  .caliban/config.toml\n       3  allow rule Bash\n      \
                         12  hook Stop: a\\u{1b}[2J\n          b\n  .claude/settings.json\n       1  env A: b\n\

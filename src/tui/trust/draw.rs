@@ -1,5 +1,6 @@
 //! Draws the trust question.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use ratatui::Frame;
@@ -123,11 +124,23 @@ pub(super) fn list(question: &TrustQuestion, room: u16, theme: &Theme) -> Vec<Li
     lines
 }
 
+/// The things of each file in the order of its lines; the files keep theirs.
+fn in_order_of_lines(things: &[TrustItem]) -> Vec<&TrustItem> {
+    let mut files = HashMap::new();
+    for thing in things {
+        let next = files.len();
+        files.entry(&thing.file).or_insert(next);
+    }
+    let mut things: Vec<&TrustItem> = things.iter().collect();
+    things.sort_by_key(|thing| (files.get(&thing.file), thing.line));
+    things
+}
+
 /// Lines of the things, grouped by file.
 fn group_by_file(things: &[TrustItem], room: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut last = None;
-    for thing in things {
+    for thing in in_order_of_lines(things) {
         if last != Some(&thing.file) {
             lines.extend(path_rows(&thing.file, room, theme.dim, theme));
             last = Some(&thing.file);

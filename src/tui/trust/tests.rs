@@ -56,6 +56,18 @@ fn the_question_shows_each_thing_with_its_place_and_hides_nothing() {
 }
 
 #[test]
+fn the_things_of_a_file_stand_in_the_order_of_its_lines() {
+    let kinds = [("b", 9, "hook"), ("a", 7, "allow rule"), ("b", 2, "env"), ("a", 3, "hook")];
+    let items = kinds.map(|(file, line, what)| thing(file, line, what)).to_vec();
+    let question = TrustQuestion { items, ..question(0) };
+    let shown = picture(&mut TrustDialog::new(&question), 70, 24, 2);
+    let places: Vec<_> = ["2  env", "9  hook", "3  hook", "7  allow rule"]
+        .map(|row| shown.find(row).unwrap())
+        .to_vec();
+    assert!(places.is_sorted(), "{shown}");
+}
+
+#[test]
 fn an_agents_file_is_shown_line_by_line() {
     let file =
         r"agent a in place of yours: ---\u{a}name: a\u{a}---\u{a}Say C:\\u{a} and \u{1b}[2J.";
