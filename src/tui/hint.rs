@@ -121,7 +121,12 @@ fn prompt_hint(model: &TuiModel) -> Vec<String> {
         None if model.main_is_busy() => words.push("stopping".to_owned()),
         None if draft => {
             let runs = model.composer.is_shell_line();
-            words.extend(hint(Action::Submit, if runs { "runs it" } else { "sends" }));
+            let no_model = model.session.first_run.is_some() && slash::builtin(model).is_none();
+            match (runs, no_model) {
+                (true, _) => words.extend(hint(Action::Submit, "runs it")),
+                (false, true) => words.push("no model yet".to_owned()),
+                (false, false) => words.extend(hint(Action::Submit, "sends")),
+            }
             words.push("Ctrl+C clears the draft".to_owned());
             words.extend(hint(Action::Newline, "new line"));
         }

@@ -166,7 +166,10 @@ fn what_the_host_answers_asks_it_nothing_again_but_for_files() {
 fn without_a_model_the_draft_stays() {
     let mut screen = TestScreen::new();
     screen.model.session.first_run = Some(crate::tui::FirstRun::default());
-    screen.write("hello").enter();
+    screen.write("hello");
+    let shown = super::pictures::picture(&mut screen, 80, 24);
+    assert!(shown.contains("no model yet · Ctrl+C clears the draft"), "{shown}");
+    screen.enter();
     assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "hello"));
     assert_eq!(screen.notice(), "No model yet: your text stays here · /model");
 }
