@@ -473,7 +473,7 @@ fn read_prompt(cli: &Cli) -> Result<Option<PromptInput>, AppError> {
         if asks_program(cli) {
             return refuse("--permission-prompt-tool stdio needs --input-format stream-json");
         }
-        return super::prompt::read(cli.prompt.as_deref()).map(Some);
+        return super::prompt::read(cli).map(Some);
     }
     if !frames {
         return refuse("--input-format stream-json needs --output-format stream-json");

@@ -7,8 +7,9 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::setup::AppError;
+use crate::cli::Cli;
 use crate::headless::{self, PromptInput};
-use crate::protocol::Charset;
+use crate::protocol::{Charset, quoted_name};
 
 /// The maximum size of a prompt on stdin, in bytes.
 const MAX_STDIN_BYTES: u64 = 8 << 20;
@@ -17,11 +18,12 @@ const MAX_STDIN_BYTES: u64 = 8 << 20;
 /// milliseconds. Parent processes often leave a pipe that they never write to and never close.
 const STDIN_WAIT_MS: u16 = 3000;
 
-/// Reads the prompt. Only the argument mentions images and agents: what is piped in may be anybody's text.
+/// Reads the prompt of these arguments. Only the argument mentions images and agents: what is piped in may be anybody's text.
 ///
 /// # Errors
 /// If stdin cannot be read, is too long or not text, or if the prompt is blank.
-pub(super) fn read(argument: Option<&str>) -> Result<PromptInput, AppError> {
+pub(super) fn read(cli: &Cli) -> Result<PromptInput, AppError> {
+    let argument = cli.prompt.as_deref();
     let mut prompt = argument.unwrap_or_default().to_owned();
     let stdin = std::io::stdin();
     if !stdin.is_terminal() && (prompt.trim().is_empty() || has_input(&stdin)?) {
@@ -32,7 +34,16 @@ pub(super) fn read(argument: Option<&str>) -> Result<PromptInput, AppError> {
         prompt.push_str(&text);
     }
     if prompt.trim().is_empty() {
-        return Err(AppError::Usage("the prompt is blank: caliban -p \"what to do\"".to_owned()));
+        // `-p -r hi` reads like a prompt behind two flags.
+        let resumed = cli.session.resume.as_deref().filter(|id| !id.is_empty());
+        return Err(AppError::Usage(match resumed {
+            Some(id) => format!(
+                "the prompt is blank: {} is the session to resume; write the prompt first: caliban -p \"what to do\" -r {}",
+                quoted_name(id),
+                quoted_name(id)
+            ),
+            None => "the prompt is blank: caliban -p \"what to do\"".to_owned(),
+        }));
     }
     Ok(PromptInput::text(prompt).with_mentions_of(argument.unwrap_or_default()))
 }

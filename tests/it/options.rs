@@ -109,6 +109,44 @@ async fn a_misspelled_directory_or_tool_is_named() {
 }
 
 #[tokio::test]
+async fn a_rule_of_an_option_for_a_server_that_is_not_defined_is_named() {
+    let scene = Scene::new();
+    scene.world.config("[mcp_servers.shop]\nurl = \"http://127.0.0.1:1/\"\n");
+    scene.server.when("TASK-1").reply(text("ok"));
+    let rules = "mcp__shpo__find,mcp__shop__find,mcp__shop";
+    let run = scene.world.run(["-p", "TASK-1", "--allowed-tools", rules]).finish().await;
+    run.assert_code(0);
+    let named: Vec<&str> =
+        run.stderr.lines().filter(|line| line.contains("no MCP server")).collect();
+    assert!(
+        matches!(named[..], [line] if line.contains("--allowed-tools: no MCP server is named shpo")),
+        "{run}"
+    );
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_word_behind_resume_that_looks_like_the_prompt_is_named() {
+    let scene = Scene::new();
+    let run = scene.world.run(["-p", "-r", "hi"]).finish().await;
+    run.assert_code(2);
+    assert!(
+        run.stderr
+            .contains("the prompt is blank: hi is the session to resume; write the prompt first"),
+        "{run}"
+    );
+}
+
+#[tokio::test]
+async fn a_provider_that_does_not_answer_is_to_be_looked_at() {
+    let scene = Scene::new();
+    scene.world.config("[providers.local]\nkind = \"openai_chat\"\nbase_url = \"http://127.0.0.1:1/v1\"\nmax_retries = 0\n");
+    let run = scene.world.run(["-p", "HELLO-1", "--provider", "local"]).finish().await;
+    run.assert_code(2);
+    assert!(run.stderr.contains("check that it runs, or name one with --model"), "{run}");
+}
+
+#[tokio::test]
 async fn the_model_is_told_where_it_is_and_what_the_project_asks_for() {
     let scene = Scene::new();
     let git = |args: &[&str]| {

@@ -63,14 +63,17 @@ impl Models {
         let name = label(provider);
         let unnamed =
             |why: String| ProviderError::bad_request(format!("{why}: name one with --model"));
+        let silent = |error: ProviderError| {
+            let why = format!("{name} lists no models ({error})");
+            ProviderError::bad_request(format!(
+                "{why}: check that it runs, or name one with --model"
+            ))
+        };
         if self.config.key_source(provider, &self.env) != Some(KeySource::NotNeeded) {
             return Err(unnamed(format!("{provider} has no default model")));
         }
         let provider = self.pool.get(provider).await?;
-        let offered = provider
-            .models()
-            .await
-            .map_err(|error| unnamed(format!("cannot list the models of {name} ({error})")))?;
+        let offered = provider.models().await.map_err(silent)?;
         let first = offered.first().ok_or_else(|| unnamed(format!("{name} has no model yet")))?;
         self.build(provider, &first.name)
     }
