@@ -64,7 +64,10 @@ pub enum CliCommand {
     /// Check keys, endpoints, terminal and files, and say how to fix problems; exit code 1 if there are any.
     Doctor,
     /// Print shell completions.
-    Completions { shell: clap_complete::Shell },
+    Completions {
+        /// The shell to print them for.
+        shell: clap_complete::Shell,
+    },
     /// Execute a program that can only write, or also read, below the given folders.
     #[command(hide = true)]
     Sandbox {
@@ -108,7 +111,10 @@ pub enum AgentsAction {
     #[default]
     List,
     /// Show one definition with its prompt.
-    Show { name: String },
+    Show {
+        /// The name of a definition, as `list` has it.
+        name: String,
+    },
     /// List problems and how to fix them; exit code 1 if a definition is refused.
     Check,
 }
@@ -118,16 +124,24 @@ pub enum SessionsAction {
     /// List all sessions, newest first.
     #[default]
     List,
-    /// Show a session as text; the start of its id is enough.
-    Show { id: String },
-    /// Write a session with all its sub-agents to stdout as one file; the start of its id is enough.
-    Export {
+    /// Show a session as text.
+    Show {
+        /// Its name, or the start of its id.
         id: String,
+    },
+    /// Write a session with all its sub-agents to stdout as one file.
+    Export {
+        /// Its name, or the start of its id.
+        id: String,
+        /// All of it for programs, or a text to read.
         #[arg(long, value_name = "FORMAT", default_value = "json")]
         format: ExportFormat,
     },
-    /// Delete a session and its sub-agents' transcripts; the start of its id is enough.
-    Rm { id: String },
+    /// Delete a session and its sub-agents' transcripts.
+    Rm {
+        /// Its name, or the start of its id.
+        id: String,
+    },
     /// Delete the sessions that have not been used for many days; those that are open stay.
     Prune {
         /// Delete those last used more than so many days ago [default: session.keep_days, 30].
@@ -174,7 +188,10 @@ pub enum ConfigAction {
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum PermissionsAction {
     /// Show the decision on a call, such as 'Bash(git push)' or 'Edit(src/main.rs)'.
-    Test { call: String },
+    Test {
+        /// The tool, and in parentheses what it would run or touch.
+        call: String,
+    },
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Subcommand)]
@@ -183,11 +200,15 @@ pub enum McpAction {
     #[default]
     List,
     /// Show a server's definition (values of variables and headers hidden), its state and its tools.
-    Get { name: String },
+    Get {
+        /// The name of a server, as `list` has it.
+        name: String,
+    },
     /// Define a server: a program with its arguments (put -- before those that start with a dash), or a URL.
     Add(McpAddArgs),
     /// Remove a server from the file that defines it.
     Remove {
+        /// The name of a server, as `list` has it.
         name: String,
         /// Remove it from your own files, or from the project's.
         #[arg(short, long)]
