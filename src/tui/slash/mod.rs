@@ -34,7 +34,7 @@ pub const COMMANDS: [SlashCommand; 26] = [
     with_argument("resume", "resume a session"),
     with_argument("rename", "name the session"),
     plain("cost", "tokens and cost of the session"),
-    plain("usage", "tokens and cost of the session"),
+    plain("usage", "the same as /cost"),
     plain("status", "session, model, directory"),
     plain("diff", "changes since the last commit"),
     with_argument("review", "review the changes, or what you name"),
