@@ -322,7 +322,7 @@ pub(crate) fn settings(setup: &Setup, no_color: bool) -> TuiSettings {
             place @ Origin::File { .. } => Some(place.to_string()),
             _ => None,
         },
-        theme_files: theme::files(&setup.dirs.themes()),
+        theme_files: theme::files(setup),
         panes: tui.panes,
         motion: if tui.screen_reader { MotionMode::Reduced } else { tui.motion },
         mouse: tui.mouse && !tui.screen_reader,

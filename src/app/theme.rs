@@ -19,17 +19,26 @@ pub(crate) fn check(setup: &Setup) -> Result<(), String> {
         return Ok(());
     }
     let origin = setup.loaded.origins.get("tui.theme");
-    let settings = TuiSettings {
+    tui::check_theme(&settings(setup)).map_err(|error| format!("{origin}: {error}"))
+}
+
+/// Returns a line for each theme file with mistakes.
+pub(crate) fn problems(setup: &Setup) -> Vec<String> {
+    tui::theme_problems(&settings(setup))
+}
+
+fn settings(setup: &Setup) -> TuiSettings {
+    TuiSettings {
         theme: setup.loaded.config.tui.theme.clone().unwrap_or_default(),
-        theme_files: files(&setup.dirs.themes()),
+        theme_files: files(setup),
         env: setup.env.clone(),
         ..TuiSettings::default()
-    };
-    tui::check_theme(&settings).map_err(|error| format!("{origin}: {error}"))
+    }
 }
 
 /// Reads the user's theme files, in the order of their names.
-pub(crate) fn files(folder: &Path) -> Vec<ThemeSource> {
+pub(crate) fn files(setup: &Setup) -> Vec<ThemeSource> {
+    let (folder, home) = (setup.dirs.themes(), setup.home());
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     paths.retain(|path| path.extension().is_some_and(|name| name == "toml") && path.is_file());
@@ -37,7 +46,9 @@ pub(crate) fn files(folder: &Path) -> Vec<ThemeSource> {
     let source = |path: &PathBuf| {
         let name = path.file_stem()?.to_str()?.to_owned();
         let text = read_theme(path).map_err(|error| error.to_string());
-        Some(ThemeSource { name, path: printable_path(path), text })
+        let below = home.as_deref().and_then(|home| path.strip_prefix(home).ok());
+        let shown = below.map_or_else(|| path.clone(), |below| Path::new("~").join(below));
+        Some(ThemeSource { name, path: printable_path(&shown), text })
     };
     paths.iter().filter_map(source).collect()
 }

@@ -40,8 +40,8 @@ use super::view::View;
 use start_theme::{first_theme, load_themes};
 
 pub(super) use signals::{HANGUP, ScreenSignals};
-pub use start_theme::check_theme;
 pub(super) use start_theme::resolve_theme;
+pub use start_theme::{check_theme, theme_problems};
 
 /// The shortest time from a frame to one that shows what agents did.
 const FRAME_TIME: Duration = Duration::from_millis(16);
@@ -100,6 +100,9 @@ pub struct TuiIo {
 /// Must run on the calling thread, not in a spawned task: a panic on that thread restores the terminal.
 pub async fn run(mut io: TuiIo, host: Arc<dyn ScreenHost>) -> Result<ScreenExit, TuiError> {
     let (themes, problems) = load_themes(&io.settings);
+    // The others are for `caliban doctor`.
+    let problems = problems.into_iter().filter(|(name, _)| *name == io.settings.theme);
+    let problems: Vec<_> = problems.map(|(_, why)| (NoticeLevel::Warning, why)).collect();
     // Reading a theme takes longer than most of the start, and `auto` needs no check.
     if !io.settings.theme.is_empty()
         && let Err(error) = first_theme(&io.settings, &themes)
@@ -109,7 +112,7 @@ pub async fn run(mut io: TuiIo, host: Arc<dyn ScreenHost>) -> Result<ScreenExit,
         io.start.notices.push((NoticeLevel::Warning, why));
         io.settings.theme.clear();
     }
-    io.start.notices.extend(problems.into_iter().map(|why| (NoticeLevel::Warning, why)));
+    io.start.notices.extend(problems);
     let keyboard = Keyboard::open(std::mem::take(&mut io.pending))?;
     let env = &io.settings.env;
     let links = has_links(env).then(|| LinkBase {

@@ -49,7 +49,7 @@ mod turn;
 pub mod update;
 pub mod view;
 
-pub use event_loop::{TuiError, TuiIo, check_theme, run};
+pub use event_loop::{TuiError, TuiIo, check_theme, run, theme_problems};
 pub use first_run::FirstRun;
 pub use host::ScreenHost;
 pub use keyboard::PendingInput;

@@ -37,8 +37,8 @@ pub struct ThemeSet {
 }
 
 impl ThemeSet {
-    /// Parses the user's files. Returns a line for each one with mistakes.
-    pub fn new(sources: &[ThemeSource], env: &EnvOverlay) -> (Self, Vec<String>) {
+    /// Parses the user's files. Returns the name of each one with mistakes, and a line about it.
+    pub fn new(sources: &[ThemeSource], env: &EnvOverlay) -> (Self, Vec<(String, String)>) {
         let mut set = Self { env: env.clone(), own: Vec::new(), broken: Vec::new() };
         let mut problems = Vec::new();
         for source in sources {
@@ -51,7 +51,8 @@ impl ThemeSet {
                     set.own.push((ThemeChoice { name: source.name.clone(), about }, theme));
                 }
                 Err(why) => {
-                    problems.push(format!("{}{why} · not used as a theme", source.path));
+                    let line = format!("{}{why} · not used as a theme", source.path);
+                    problems.push((source.name.clone(), line));
                     set.broken.push(source.name.clone());
                 }
             }
@@ -131,7 +132,8 @@ mod tests {
             text: Ok((*text).to_owned()),
         };
         let sources: Vec<_> = own.iter().map(source).collect();
-        ThemeSet::new(&sources, &env.iter().copied().collect())
+        let (set, problems) = ThemeSet::new(&sources, &env.iter().copied().collect());
+        (set, problems.into_iter().map(|(_, line)| line).collect())
     }
 
     const RICH: &[(&str, &str)] = &[("TERM", "xterm-256color"), ("COLORTERM", "truecolor")];

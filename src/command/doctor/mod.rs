@@ -232,6 +232,7 @@ fn config(setup: &Setup) -> Vec<Finding> {
         findings.retain(|finding| finding.state != FindingState::Ok);
     }
     findings.extend(wrong.into_iter().map(|why| Finding::wrong("config", why)));
+    findings.extend(theme::problems(setup).into_iter().map(|why| Finding::note("config", why)));
     findings.retain(|finding| {
         !waits.contains(&Some(finding.text.clone())) && !broken.contains(&finding.text)
     });

@@ -4,8 +4,8 @@ use crate::tui::settings::TuiSettings;
 use crate::tui::theme::{TerminalBackground, Theme, ThemeError};
 use crate::tui::themes::ThemeSet;
 
-/// The themes for this terminal, and a line for each file of the user with mistakes.
-pub fn load_themes(settings: &TuiSettings) -> (ThemeSet, Vec<String>) {
+/// The themes for this terminal, and the name of each file of the user with mistakes, with a line about it.
+pub fn load_themes(settings: &TuiSettings) -> (ThemeSet, Vec<(String, String)>) {
     let env = match settings.no_color {
         true => &settings.env.with([("NO_COLOR", "1")]),
         false => &settings.env,
@@ -24,6 +24,11 @@ pub fn first_theme(settings: &TuiSettings, themes: &ThemeSet) -> Result<Theme, T
 /// If it does not; the message lists the themes.
 pub fn check_theme(settings: &TuiSettings) -> Result<(), ThemeError> {
     resolve_theme(settings).map(drop)
+}
+
+/// Returns a line for each theme file of the user with mistakes.
+pub fn theme_problems(settings: &TuiSettings) -> Vec<String> {
+    load_themes(settings).1.into_iter().map(|(_, line)| line).collect()
 }
 
 /// Resolves the theme from the settings and the terminal.

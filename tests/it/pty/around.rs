@@ -178,6 +178,23 @@ async fn a_terminal_that_does_not_read_holds_up_neither_agents_nor_the_end() {
 }
 
 #[tokio::test]
+async fn a_theme_file_with_a_mistake_is_named_at_the_start_only_if_it_is_in_use() {
+    let scene = Scene::new();
+    scene.server.offer(&["claude-sonnet-5"]);
+    let themes = scene.world.settings_dir().join("themes");
+    std::fs::create_dir_all(&themes).unwrap();
+    std::fs::write(themes.join("mine.toml"), "acccent = \"red\"\n").unwrap();
+    for (theme, is_named) in [("dark", false), ("mine", true)] {
+        scene.world.config(&format!("[tui]\ntheme = \"{theme}\"\n"));
+        let screen = Screen::start(&scene.world, NOTHING, 160, 24);
+        let shown = screen.wait_for("? keys");
+        assert_eq!(shown.contains("not used as a theme"), is_named, "{shown}");
+        let doctor = scene.world.run(["doctor"]).finish().await;
+        assert!(doctor.stdout.contains("not used as a theme"), "{doctor}");
+    }
+}
+
+#[tokio::test]
 async fn an_unknown_theme_in_a_file_is_named_with_those_that_there_are_and_does_no_harm() {
     let scene = Scene::new();
     scene.world.config("[tui]\ntheme = \"neon\"\n");
