@@ -269,6 +269,7 @@ fn info(setup: &Setup, gate: &Gate, start: ScreenStart) -> StartInfo {
     let session = ScreenSession {
         cwd: folder(&setup.cwd),
         folder: setup.cwd.to_path_buf(),
+        more_folders: config.permissions.additional_dirs.clone(),
         model: model.unwrap_or_default(),
         mode: gate.mode(),
         version: env!("CARGO_PKG_VERSION").to_owned(),

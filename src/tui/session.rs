@@ -23,6 +23,8 @@ pub struct ScreenSession {
     pub cwd: String,
     /// The working directory.
     pub folder: PathBuf,
+    /// The other folders that tools may work in.
+    pub more_folders: Vec<PathBuf>,
     /// The git branch; the host is asked if it is not known at the start.
     pub branch: Option<String>,
     /// The model as a short label.

@@ -376,7 +376,10 @@ fn status_lines(model: &TuiModel) -> Vec<PageLine> {
     if let Some(branch) = &session.branch {
         lines.push(fact("branch      ", branch.clone()));
     }
-    let names = std::iter::once("project     ").chain(std::iter::repeat("            "));
+    let others = std::iter::once("also in     ").chain(std::iter::repeat("            "));
+    let shown = session.more_folders.iter().map(|path| reveal_line(&path.display().to_string()));
+    lines.extend(others.zip(shown).map(|(name, path)| fact(name, path)));
+    let names = std::iter::once("found       ").chain(std::iter::repeat("            "));
     lines.extend(names.zip(&session.notes).map(|(name, note)| fact(name, note.clone())));
     let rules = model.rules();
     if !rules.is_empty() {

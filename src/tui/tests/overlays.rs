@@ -385,8 +385,11 @@ fn an_effort_is_chosen_from_those_of_the_model() {
     assert_eq!(screen.notice(), "effort: high, from the next request on");
     screen.write("/effort default").enter();
     assert_eq!(screen.sent(), [Command::SetEffort { effort: None }]);
+    screen.model.session.more_folders = ["/srv/lib", "/srv/www"].map(Into::into).to_vec();
     screen.write("/status").enter();
-    assert!(picture(&mut screen, 80, 24).contains("sonnet-5 · effort high"));
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("sonnet-5 · effort high"), "{shown}");
+    assert!(shown.contains(" also in     /srv/lib ") && shown.contains("  /srv/www "), "{shown}");
 }
 
 #[test]
