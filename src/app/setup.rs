@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::rule_stamps::RuleFileStamps;
-use crate::cli::{Cli, SessionArgs};
+use crate::cli::{Cli, InputFormat, SessionArgs};
 use crate::commands::CommandSources;
 use crate::config::models::ModelsError;
 use crate::config::trust::TrustError;
 use crate::config::{
     self, ChildPermissions, ConfigEditError, ConfigError, ConfigSources, Dirs, LoadedConfig,
-    Overrides, Project, Trust,
+    McpEntry, Overrides, Project, Trust,
 };
 use crate::disk::ProjectScope;
 use crate::exec::{self, BlockingPools, StartDirs, StartSettings, Supervisor};
 use crate::permission::{Rule, RuleError};
 use crate::protocol::{
-    DEPTH_VARIABLE, EnvOverlay, Redactor, SessionId, printable_path, quoted_name,
+    DEPTH_VARIABLE, EnvOverlay, Redactor, SessionId, mcp_name, printable_path, quoted_name,
 };
 use crate::provider::{ErrorKind, ProviderError};
 use crate::runtime::OpenRequest;
@@ -131,6 +131,8 @@ impl Setup {
         check_added(&cli.tools.add_dir, &cwd, env.get_os("HOME").map(Path::new))?;
         let mut setup = Self::in_dir(cwd, env, overrides)?;
         setup.loaded.notices.extend(unknown_tools(cli));
+        let servers = unknown_servers(cli, &setup.loaded.mcp);
+        setup.loaded.notices.extend(servers);
         setup.with_agents(cli.tools.agents.as_deref())
     }
 
@@ -259,6 +261,28 @@ fn unknown_tools(cli: &Cli) -> Vec<String> {
     let notice =
         |name: String| format!("--tools: unknown tool {}; check its spelling", quoted_name(&name));
     names.into_iter().map(notice).collect()
+}
+
+/// Returns a notice for each entry of an option that names a server which is not defined. A program that
+/// drives this one may bring servers of its own.
+fn unknown_servers(cli: &Cli, servers: &[McpEntry]) -> Vec<String> {
+    if cli.drive.input_format == Some(InputFormat::StreamJson) {
+        return Vec::new();
+    }
+    let known: Vec<String> =
+        servers.iter().map(|entry| mcp_name::server_prefix(&entry.server.name)).collect();
+    let Overrides { allow, deny, .. } = cli.overrides();
+    let offered = cli.tools.offered().unwrap_or_default();
+    let lists = [("--tools", offered), ("--allowed-tools", allow), ("--disallowed-tools", deny)];
+    let named = lists.iter().flat_map(|(flag, names)| names.iter().map(move |name| (flag, name)));
+    let unknown = named.filter_map(|(flag, name)| {
+        let (server, _) = mcp_name::parts(name)?;
+        let is_known = server.contains('*') || known.contains(&mcp_name::server_prefix(server));
+        (!is_known).then(|| {
+            format!("{flag}: no MCP server is named {}; check its spelling", quoted_name(server))
+        })
+    });
+    unknown.collect()
 }
 
 /// Checks that the directories of `--add-dir` exist: a rule for a misspelled one has no effect.

@@ -104,7 +104,9 @@ async fn a_misspelled_directory_or_tool_is_named() {
     let run = scene.world.run(["-p", "TASK-1", "--tools", "Read,Frob,mcp__x"]).finish().await;
     run.assert_code(0);
     let named: Vec<&str> = run.stderr.lines().filter(|line| line.contains("--tools")).collect();
-    assert!(matches!(named[..], [line] if line.contains("unknown tool Frob")), "{run}");
+    let [tool, server] = named[..] else { panic!("{run}") };
+    assert!(tool.contains("unknown tool Frob"), "{run}");
+    assert!(server.contains("--tools: no MCP server is named x; check its spelling"), "{run}");
     scene.server.finish();
 }
 
