@@ -79,6 +79,8 @@ pub(super) struct GateState {
     pub(super) rules: Arc<RuleSet>,
     /// The allow rules that a change of the files can add.
     pub(super) allow_ceiling: AllowCeiling,
+    /// The allow rules in the files that apply from the next start on.
+    pub(super) later: Arc<[Rule]>,
     /// Counts changes of mode and rules, so that none slips in between a judgement and its question.
     pub(super) revision: u64,
     next_id: u64,
@@ -122,6 +124,7 @@ impl Gate {
             mode,
             mode_changes: 0,
             allow_ceiling: AllowCeiling::new(&rules),
+            later: Arc::default(),
             rules: Arc::new(rules),
             revision: 0,
             next_id: 1,
@@ -372,6 +375,16 @@ impl GateShared {
             judgement.why.push_str(", and in dontAsk mode nobody is asked");
         }
         (judgement, revision)
+    }
+
+    /// Whether the rules of the files allow a call from the next start on.
+    fn allows_later(&self, call: &Call<'_>, permissions: &AgentPermissions) -> bool {
+        let later = self.lock().later.clone();
+        let allows = |policy: &Policy<'_>, _| {
+            let grants = [policy.grants, &later].concat();
+            judge(&Policy { grants: &grants, ..*policy }, call).decision == Decision::Allow
+        };
+        !later.is_empty() && self.with_policy(permissions, None, allows)
     }
 
     fn mode(&self) -> PermissionMode {

@@ -247,7 +247,11 @@ impl AgentGate {
         let QuestionDraft { judgement, revision } = draft;
         let (reply, answer) = oneshot::channel();
         let asked = AskedCall::new(call, &judgement, self.permissions.clone());
-        let Judgement { why, warnings, suggestions, .. } = judgement;
+        let Judgement { mut why, warnings, suggestions, .. } = judgement;
+        if block_in_place(|| self.shared.allows_later(call, &self.permissions)) {
+            // The notice about that rule may be far above.
+            why.push_str("; a rule that does takes effect at the next start");
+        }
         let places = &self.permissions.places;
         let cwd = match call.access {
             Access::Command { cwd, .. } => cwd.as_path(),

@@ -41,6 +41,7 @@ impl GateShared {
             let mut state = self.lock();
             let (rules, deferred) = state.allow_ceiling.narrow(&state.rules, read);
             state.rules = rules.into();
+            state.later = deferred.allow.clone().into();
             state.revision += 1;
             drop(state);
             source.deferred(&deferred);

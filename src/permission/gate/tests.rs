@@ -153,6 +153,33 @@ async fn while_the_rules_are_on_a_slow_disk_other_work_goes_on() {
     assert_eq!(call.await.unwrap(), Verdict::Allowed);
 }
 
+/// A source with a file that changes once.
+struct ChangedSource(Option<RuleSet>);
+
+impl RuleSource for ChangedSource {
+    fn changed(&mut self) -> Option<RuleSet> {
+        self.0.take()
+    }
+
+    fn wrote(&mut self, _file: &Path, _rules: &[String]) {}
+
+    fn deferred(&mut self, _rules: &RuleSet) {}
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_says_that_a_rule_for_it_waits_for_the_next_start() {
+    let base = RuleBase { project: Path::new("/p"), home: None };
+    let mut read = RuleSet::default();
+    read.add(RuleList::Allow, &["Bash(psql:*)"], &RuleOrigin::Session, base).unwrap();
+    let bench = GateFixture::with_source(true, Some(Box::new(ChangedSource(Some(read)))));
+    let agent = bench.agent("main");
+    let open = bench.ask(&agent, "psql -c x").await;
+    let reason = open.question.reason;
+    assert!(reason.ends_with("; a rule that does takes effect at the next start"), "{reason}");
+    let open = bench.ask(&agent, "touch x").await;
+    assert!(!open.question.reason.contains("next start"), "{}", open.question.reason);
+}
+
 struct OpenDecision {
     question: Question,
     verdict: tokio::task::JoinHandle<Verdict>,
