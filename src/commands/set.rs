@@ -8,6 +8,7 @@ use super::folder::{CommandFolder, CommandKind};
 use super::reader::read_command;
 use super::sources::CommandSources;
 use crate::disk::ProjectFiles;
+use crate::protocol::prompt::split_command;
 use crate::tool::HiddenFiles;
 
 /// The built-in commands: name, description and text.
@@ -101,9 +102,10 @@ impl CommandSet {
             CommandProblem::Refused { name, error } => Some((name.as_str(), error)),
             CommandProblem::Warning(_) => None,
         });
-        refused.filter(move |(name, _)| {
-            !name.is_empty() && !self.is_reserved(name) && !is_called(name)
-        })
+        // What else a name may hold would be typed with it: an argument, for another command.
+        let is_name = |name: &str| split_command(&format!("/{name}")) == Some((name, ""));
+        refused
+            .filter(move |(name, _)| is_name(name) && !self.is_reserved(name) && !is_called(name))
     }
 
     /// Resolves the name after a slash. The last part of a name is enough if it is unique.

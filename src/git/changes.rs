@@ -1,12 +1,13 @@
 //! The changes in a working tree since its last commit, untracked files included.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use self::on_disk::show_files_on_disk;
+use self::on_disk::{converted, show_files_on_disk};
 use self::parse::parse_diff;
 use self::read::{MAX_BINARY, MAX_DIFF_BYTES, MAX_UNTRACKED_BYTES, MAX_UNTRACKED_TOTAL, beginning};
 use super::run::{Git, GitContext, GitError, WorktreeGit};
@@ -106,7 +107,7 @@ pub fn changes_since(git: &WorktreeGit, base: &OsStr) -> Result<WorkingTreeChang
     let others = ["ls-files", "--others", "--exclude-standard", "-z"];
     let others = git.beginning(MAX_DIFF_BYTES, others)?;
     found.is_cut |= others.is_cut;
-    add_untracked(git.path(), &others.bytes, &mut found);
+    add_untracked(git, &others.bytes, &mut found)?;
     Ok(found)
 }
 
@@ -181,26 +182,39 @@ fn is_text(diff: &str) -> bool {
     }
 }
 
-/// Adds the files of a list that ends each name with a zero byte, with the text of small ones.
-fn add_untracked(top: &Path, list: &[u8], found: &mut WorkingTreeChanges) {
+/// Adds the files of a list that ends each name with a zero byte, with the text of small ones. Says of
+/// those that git would convert that it stores another text.
+fn add_untracked(
+    git: &WorktreeGit,
+    list: &[u8],
+    found: &mut WorkingTreeChanges,
+) -> Result<(), GitError> {
+    let top = git.path();
     let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let mut names: Vec<Vec<u8>> = names.map(<[u8]>::to_vec).collect();
+    found.is_cut |= names.len() > MAX_UNTRACKED;
+    names.truncate(MAX_UNTRACKED);
+    let is_file = |name: &&Vec<u8>| {
+        let path = top.join(Path::new(OsStr::from_bytes(name)));
+        path.symlink_metadata().is_ok_and(|found| found.is_file())
+    };
+    let files: Vec<Vec<u8>> = names.iter().filter(is_file).cloned().collect();
+    let converted: BTreeSet<&[u8]> = converted(git, &files)?.into_iter().collect();
     let mut room = MAX_UNTRACKED_TOTAL;
-    for (count, name) in names.enumerate() {
-        if count == MAX_UNTRACKED {
-            found.is_cut = true;
-            break;
-        }
+    for name in &names {
+        let is_converted = converted.contains(name.as_slice());
         let name = Path::new(OsStr::from_bytes(name));
         let text = beginning(&top.join(name), room.min(MAX_UNTRACKED_BYTES));
         room = room.saturating_sub(text.as_ref().map_or(0, |text| text.bytes.len() as u64));
         found.files.push(FileChange {
             path: printable_path(name),
             kind: ChangeKind::Untracked,
-            text: DiffText::Plain,
+            text: if is_converted { DiffText::OnDisk } else { DiffText::Plain },
             mode: mode_on_disk(&top.join(name)),
             diff: text.map(|text| added_lines(&text)).unwrap_or_default(),
         });
     }
+    Ok(())
 }
 
 fn mode_on_disk(path: &Path) -> Option<FileMode> {
@@ -511,6 +525,19 @@ mod tests {
         fs::write(checkout.top.join("a \"b.sh"), utf16("two\n")).unwrap();
         let (text, diff) = only_change(&checkout).await;
         assert_eq!((text, diff.as_str()), (DiffText::Stored, "@@ -1 +1 @@\n-one\n+two\n"));
+    }
+
+    #[tokio::test]
+    async fn an_untracked_file_that_git_would_convert_says_so() {
+        let checkout = Checkout::new();
+        checkout.write(".gitignore", ".gitattributes\n");
+        checkout.commit();
+        checkout.write(".gitattributes", "*.sh working-tree-encoding=UTF-7\n");
+        checkout.write("a.sh", "# +AAo-touch x\n");
+        checkout.write("b.txt", "one\n");
+        let found = checkout.changes("").await.unwrap();
+        let texts: Vec<_> = found.files.iter().map(|file| (&*file.path, file.text)).collect();
+        assert_eq!(texts, [("a.sh", DiffText::OnDisk), ("b.txt", DiffText::Plain)]);
     }
 
     #[tokio::test]

@@ -22,8 +22,6 @@ const COMMITS: &str = "-5";
 /// The state of a repository at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RepositorySnapshot {
-    /// The top of the checkout.
-    pub top: PathBuf,
     pub changed: Vec<ChangedFile>,
     /// There are more than `changed` has.
     pub is_cut: bool,
@@ -71,7 +69,6 @@ pub fn snapshot(
     let commits = String::from_utf8_lossy(&log);
     let commit = |line: &str| clip_chars(&printable_line(line), MAX_LINE).into_owned();
     Ok(RepositorySnapshot {
-        top: checkout.worktree.path().to_owned(),
         changed: read_status(&status.bytes),
         is_cut: status.is_cut,
         commits: commits.lines().map(commit).collect(),
@@ -92,10 +89,9 @@ fn read_status(list: &[u8]) -> Vec<ChangedFile> {
 }
 
 impl RepositorySnapshot {
-    /// Describes it to a model, without the files whose absolute paths are hidden.
-    pub fn describe(&self, is_hidden: impl Fn(&Path) -> bool) -> String {
-        let shown: Vec<&ChangedFile> =
-            self.changed.iter().filter(|file| !is_hidden(&self.top.join(&file.path))).collect();
+    /// Describes it to a model.
+    pub fn describe(&self) -> String {
+        let shown = &self.changed;
         let mut lines = vec!["Git when the session was opened:".to_owned()];
         lines.extend(shown.iter().take(MAX_NAMED).map(|file| {
             format!("{} {}", file.status, clip_chars(&printable_path(&file.path), MAX_LINE))
@@ -132,19 +128,18 @@ mod tests {
     }
 
     #[test]
-    fn each_file_and_commit_is_one_line_and_hidden_files_are_left_out() {
+    fn each_file_and_commit_is_one_line() {
         let snapshot = RepositorySnapshot {
-            top: "/p".into(),
-            changed: vec![changed(" M", "src/a.rs"), changed("??", "key"), changed("??", "x\ny")],
+            changed: vec![changed(" M", "src/a.rs"), changed("??", "x\ny")],
             is_cut: false,
             commits: vec!["1a2b3c4 shop: add tea".to_owned()],
         };
         assert_eq!(
-            snapshot.describe(|path| path == Path::new("/p/key")),
+            snapshot.describe(),
             "[Git when the session was opened:\n M src/a.rs\n?? x\\u{a}y\nLast commits:\n1a2b3c4 shop: add tea]"
         );
         assert_eq!(
-            RepositorySnapshot::default().describe(|_| false),
+            RepositorySnapshot::default().describe(),
             "[Git when the session was opened:\nnothing has changed since the last commit]"
         );
     }
@@ -154,8 +149,8 @@ mod tests {
         let changed = (0..MAX_NAMED + 3).map(|number| changed("??", &number.to_string()));
         let mut snapshot =
             RepositorySnapshot { changed: changed.collect(), ..RepositorySnapshot::default() };
-        assert!(snapshot.describe(|_| false).ends_with("?? 19\nand 3 more files]"));
+        assert!(snapshot.describe().ends_with("?? 19\nand 3 more files]"));
         snapshot.is_cut = true;
-        assert!(snapshot.describe(|_| false).ends_with("?? 19\nand many more files]"));
+        assert!(snapshot.describe().ends_with("?? 19\nand many more files]"));
     }
 }

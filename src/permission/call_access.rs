@@ -226,7 +226,8 @@ fn shell_items(line: &str, cwd: &Path, places: &Places) -> (Vec<AccessItem>, She
             AccessItem::Unclear("which folder it runs in is known only at run time".to_owned());
         items.push(unclear);
     }
-    if items.is_empty() {
+    // Bash itself reads an input without a command.
+    if items.is_empty() || script.is_fed_without_command() {
         items.push(AccessItem::Nothing);
     }
     // Files read by a redirection count for the reader, not against a rule for the command.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
@@ -15,7 +16,8 @@ use crate::agent::system_prompt::EnvironmentInfo;
 use crate::agent::{Agent, AgentSetup, ConcurrencyLimit, Inbox};
 use crate::exec::child_env;
 use crate::git::{self, GitContext};
-use crate::protocol::{EventSink, Span};
+use crate::permission::{Call, Decision, HookAdvice};
+use crate::protocol::{Access, EventSink, Span, ToolUseId};
 use crate::provider::ModelSlot;
 use crate::subagent::{Factory, ParentContext, Workspace};
 use crate::tool::ToolRegistry;
@@ -101,10 +103,25 @@ pub(super) fn main_agent(
     MainAgent { agent, subagent_tools, project }
 }
 
-/// Describes the repository around the working directory to main; `None` if there is none, if git is not
-/// asked in it, or if git takes too long. May block.
+/// Describes the repository around the working directory to main; `None` if there is none, if main may not
+/// ask git itself without a question, or if git takes too long. May block.
 fn repository(parts: &RuntimeParts) -> Option<String> {
     let agents = &parts.agents;
+    let may_run = |line: &str| {
+        let access = Access::Command { line: line.to_owned(), cwd: parts.cwd.to_path_buf() };
+        let call = Call {
+            id: &ToolUseId::new(""),
+            tool: "Bash",
+            input: &Value::Null,
+            access: &access,
+            cwd: &parts.cwd,
+            advice: HookAdvice::None,
+        };
+        agents.gate.judgement(&call).decision == Decision::Allow
+    };
+    if !agents.allows("Bash") || !["git status", "git log"].into_iter().all(may_run) {
+        return None;
+    }
     let stop = CancellationToken::new();
     let _timer = {
         let stop = stop.clone();
@@ -117,6 +134,5 @@ fn repository(parts: &RuntimeParts) -> Option<String> {
     let env = child_env(&agents.env, 0, &agents.builtin.secret_env);
     let context = GitContext { env: agents.project.without_programs(&env), stop };
     let snapshot = git::snapshot(&parts.cwd, agents.sandbox.as_ref(), &context).ok()?;
-    let hidden = agents.builtin.hidden.for_reading(&parts.cwd);
-    Some(snapshot.describe(|file| hidden.contain(file)))
+    Some(snapshot.describe())
 }

@@ -22,7 +22,7 @@ use crate::tui::page::{PageBody, PageLine, update as page, work};
 use crate::tui::picker::{PickerRows, open, sessions, update as picker};
 use crate::tui::question::{early, update as question};
 use crate::tui::reader::update as reader;
-use crate::tui::slash::update as commands;
+use crate::tui::slash::{self, update as commands};
 use crate::tui::transcript::{Extent, Scroll};
 use crate::tui::{choices, events, growth, mouse, replay, status_line, turn};
 
@@ -148,7 +148,11 @@ pub fn start(
     }
     if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
         model.composer.buffer.set_typed(&as_prompt(&prompt));
-        prompt::submit(model, &mut effects);
+        // Nobody has seen it yet: others may have written it.
+        match slash::builtin(model).filter(|_| !model.composer.is_whole_line()) {
+            Some(name) => prompt::refuse_command(model, name),
+            None => prompt::submit(model, &mut effects),
+        }
     }
     effects
 }

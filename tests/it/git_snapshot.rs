@@ -28,10 +28,8 @@ async fn the_first_prompt_brings_the_changed_files_and_the_last_commits() {
     repository(&scene);
     scene.world.write("a.txt", "two\n");
     scene.world.write("new.txt", "new\n");
-    scene.world.write("secret.txt", "x\n");
     scene.server.when("HELLO-1").reply(text("one")).then(text("two"));
-    let args = PROMPTS.into_iter().chain(["--disallowed-tools", "Read(./secret.txt)"]);
-    let mut run = scene.world.run(args).open_stdin().start();
+    let mut run = scene.world.run(PROMPTS).open_stdin().start();
     run.turn("HELLO-1", 1).await;
     scene.world.write("later.txt", "x\n");
     run.turn("go on", 2).await;
@@ -42,9 +40,7 @@ async fn the_first_prompt_brings_the_changed_files_and_the_last_commits() {
     for part in [" M a.txt", "?? new.txt", "shop: sell tea", "shop: sell coffee"] {
         assert_eq!(first.matches(part).count(), 1, "{part}: {first}");
     }
-    for part in ["secret.txt", "The body"] {
-        assert!(!first.contains(part), "{part}: {first}");
-    }
+    assert!(!first.contains("The body"), "{first}");
     let second = requests[1].messages().last().unwrap().to_string();
     assert!(!second.contains("Git when"), "it is told once: {second}");
     scene.server.finish();
@@ -61,6 +57,26 @@ async fn without_a_repository_or_a_commit_only_what_there_is_is_told() {
     let [without, with] = [0, 1].map(|at| scene.server.requests()[at].text());
     assert!(!without.contains("Git when"), "{without}");
     assert!(with.contains("?? a.txt") && !with.contains("Last commits"), "{with}");
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn nothing_is_told_where_main_may_not_ask_git_itself() {
+    let scene = Scene::new();
+    repository(&scene);
+    scene.server.when("HELLO-1").forever(text("ok"));
+    let rules = ["Bash(git log:*)", "Bash(git:*)", "Bash", "Read", "Read(./a.txt)"];
+    for rule in rules {
+        let args = ["-p", "HELLO-1", "--disallowed-tools", rule];
+        scene.world.run(args).finish().await.assert_code(0);
+    }
+    scene.world.config("[permissions]\nask = [\"Bash(git status:*)\"]\n");
+    scene.world.run(["-p", "HELLO-1"]).finish().await.assert_code(0);
+    let requests = scene.server.requests();
+    assert_eq!(requests.len(), rules.len() + 1);
+    for request in requests {
+        assert!(!request.text().contains("Git when"), "{}", request.text());
+    }
     scene.server.finish();
 }
 

@@ -113,7 +113,10 @@ fn has_odd_id(text: &[u8]) -> bool {
 }
 
 /// Those of the files that hold another text than git would store.
-fn converted<'a>(git: &WorktreeGit, names: &'a [Vec<u8>]) -> Result<Vec<&'a [u8]>, GitError> {
+pub(super) fn converted<'a>(
+    git: &WorktreeGit,
+    names: &'a [Vec<u8>],
+) -> Result<Vec<&'a [u8]>, GitError> {
     if names.is_empty() {
         return Ok(Vec::new());
     }

@@ -273,18 +273,22 @@ fn fits_word(named: &str, word: &Word) -> bool {
     if !named.contains('*') {
         return word.raw == named || word.text == named && is_plain_word(named);
     }
-    let is_open = named.starts_with('*');
-    let is_elsewhere = word.text.starts_with(['-', '/', '~']) || word.raw.starts_with('~');
-    word.literal
-        && fits_stars(named, &word.text)
-        && !(is_open && is_elsewhere)
-        && !word.text.split(['/', '=', ':', ',']).any(|part| part == "..")
+    let leads_up = word.text.split('/').any(|part| part == "..");
+    let is_option = named.starts_with('*') && word.text.starts_with('-');
+    word.literal && !is_option && !leads_up && fits_stars(named, &word.text)
 }
 
-/// Whether the text is that of the pattern, with a part of a name for each `*`, and any text for one at
-/// the end.
+/// Whether the text is that of the pattern, with a part of a name for each `*`. At the end of a path that
+/// is several names, and at the end of an address any text.
 fn fits_stars(pattern: &str, text: &str) -> bool {
+    let fixed = pattern.split('*').next().unwrap_or_default();
     let is_part = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let is_path = !fixed.is_empty()
+        && !fixed.starts_with('-')
+        && fixed.chars().all(|c| is_part(c) || c == '/');
+    let host = fixed.split_once("://").map(|(_, rest)| rest);
+    let is_address = host.is_some_and(|host| host.contains('/'));
+    let is_end = |c: char| is_address || is_part(c) || is_path && c == '/';
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();
     let Some(rest) = text.strip_prefix(first).filter(|rest| rest.len() <= MAX_STARRED) else {
@@ -295,7 +299,7 @@ fn fits_stars(pattern: &str, text: &str) -> bool {
     let mut pieces = pieces.peekable();
     while let Some(piece) = pieces.next() {
         if piece.is_empty() && pieces.peek().is_none() {
-            return !ends.is_empty();
+            return ends.iter().any(|end| rest[*end..].chars().all(is_end));
         }
         let mut reached = BTreeSet::new();
         for end in ends {
@@ -372,8 +376,20 @@ mod tests {
             ("*.txt", "a/b.txt", false),
             ("a*b*c", "axbybzc", true),
             ("a*b*c", "ab", false),
-            ("a*b*", "axb?", true),
-            ("https://*.example.org/*", "https://api.example.org/x?y", true),
+            ("a*b*", "axb/c", true),
+            ("a*b*", "axb?", false),
+            ("-C*", "-Ca", true),
+            ("-C*", "-C/a", false),
+            ("--output=*", "--output=a.txt", true),
+            ("--output=*", "--output=/home/me/f", false),
+            ("of=out/*", "of=out/a", true),
+            ("of=out/*", "of=out/a/b", false),
+            ("test*", "test-unit", true),
+            ("test*", "test=$(shell f)", false),
+            ("*", "/etc/passwd", false),
+            ("https://example.org/*", "https://example.org/x?y=z", true),
+            ("https://example.org*", "https://example.org@evil.example/", false),
+            ("https://*.example.org/*", "https://api.example.org/x", true),
             ("https://*.example.org/*", "https://evil.example/.example.org/", false),
             ("https://*.example.org/*", "https://evil.example#.example.org/", false),
             ("é*é", "éüé", true),

@@ -113,7 +113,17 @@ pub fn elsewhere_reason(
     {
         return Some(format!("{} is not a plain name, so it may name any file there", word.raw));
     }
-    if named.has_star() || runs_files(command) && !named.is_whole() {
+    if named.has_star() {
+        let mut words = command.words.iter().take(named.words()).skip(1);
+        let leads_out = |word: &&Word| {
+            names_in(word).into_iter().any(|name| name_leads_out(name, bases, &tops))
+                || path_leads_out(Path::new(&word.text), &tops)
+        };
+        if let Some(word) = words.find(leads_out) {
+            return Some(format!("a link of the project leads {} elsewhere", word.raw));
+        }
+    }
+    if runs_files(command) && !named.is_whole() {
         let mut words = command.words.iter().take(named.words()).skip(1);
         if let Some(word) = words.find(|word| leads_out(word, bases, &tops)) {
             return Some(format!("a link of the project leads {} elsewhere", word.raw));
@@ -323,10 +333,21 @@ fn is_other_file(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
 
 /// Whether the word is a relative name that links lead out of `tops`.
 fn leads_out(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
-    let name = Path::new(&word.text);
-    if name.is_absolute() || word.text.starts_with('-') || !word.literal {
-        return false;
-    }
+    let is_name = is_name(&word.text) && !word.text.starts_with('-') && word.literal;
+    is_name && name_leads_out(&word.text, bases, tops)
+}
+
+/// Whether links lead the absolute path of a file in one of `tops` out of them.
+fn path_leads_out(path: &Path, tops: &[PathBuf]) -> bool {
+    tops.iter().any(|top| {
+        let below = path.strip_prefix(top).ok().and_then(Path::to_str);
+        below.is_some_and(|name| name_leads_out(name, std::slice::from_ref(top), tops))
+    })
+}
+
+/// Whether links lead the relative name out of `tops`.
+fn name_leads_out(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
+    let name = Path::new(name);
     let is_own = |real: PathBuf| tops.iter().any(|top| real.starts_with(top));
     let parts = || name.ancestors().filter(|part| !part.as_os_str().is_empty());
     bases

@@ -210,7 +210,8 @@ impl TextBuffer {
 
     /// The words by which the user names agents. `None` if the user has typed all of the text.
     pub fn agent_mentions(&self) -> Option<Vec<String>> {
-        let words = self.agents.iter().filter(|word| self.text.contains(word.as_str()));
+        let is_there = |word: &&String| self.text.split_whitespace().any(|other| other == *word);
+        let words = self.agents.iter().filter(is_there);
         (!self.typed).then(|| words.cloned().collect())
     }
 
@@ -425,6 +426,9 @@ impl TextBuffer {
             _ => self.undo.push(UndoStep { edits, cursor, typed: self.typed }),
         }
         self.typed |= self.text.is_empty();
+        if self.text.is_empty() {
+            self.agents.clear();
+        }
         let mut kept: usize = self.undo.iter().map(|step| step.edits).sum();
         while kept > MAX_EDITS && self.undo.len() > 1 {
             kept -= self.undo.remove(0).edits;

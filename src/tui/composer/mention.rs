@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::protocol::prompt::mentioned_agents;
+use crate::protocol::prompt::{mentioned_agents, mentioned_paths};
 use crate::protocol::{printable_line, shell_path};
 use crate::tui::composer::MenuItem;
 use crate::tui::host::HostRequest;
@@ -36,8 +36,17 @@ pub fn items(model: &TuiModel, query: &str, paths: &[String]) -> Vec<MenuItem> {
     agents.sort_by_key(|(rank, _)| *rank);
     // The prompt would show another name.
     let visible = paths.iter().filter(|path| printable_line(path) == **path);
-    let files = visible.map(|path| file_item(format!("@{path}")));
+    let files = visible.filter_map(|path| mention_of(path)).map(file_item);
     agents.into_iter().map(|(_, item)| item).chain(files).collect()
+}
+
+/// The text that mentions a file, and nothing else that a part of its name may look like.
+fn mention_of(path: &str) -> Option<String> {
+    let names_it = |mention: &String| {
+        mentioned_paths(mention).eq([(mention.as_str(), path)])
+            && mentioned_agents(mention, |_| false).next().is_none()
+    };
+    [format!("@{path}"), format!("@\"{path}\"")].into_iter().find(names_it)
 }
 
 /// The menu row of a file for a shell command: one word, whatever the name holds, and no option.
@@ -95,5 +104,21 @@ mod tests {
         assert_eq!(rank("explore", "plo"), Some(1));
         assert_eq!(rank("general-purpose", "gpp"), Some(2));
         assert_eq!(rank("explore", "src"), None);
+    }
+
+    #[test]
+    fn a_file_is_mentioned_as_a_whole_or_not_at_all() {
+        for (path, mention) in [
+            ("src/a.rs", Some("@src/a.rs")),
+            ("a b.txt", Some("@\"a b.txt\"")),
+            ("a@b.txt", Some("@a@b.txt")),
+            ("end.", Some("@\"end.\"")),
+            ("brief @~/secret.png for all.md", None),
+            ("x(@~/secret.png", None),
+            ("zz @agent-explore b.txt", None),
+            ("a\"b c", None),
+        ] {
+            assert_eq!(mention_of(path).as_deref(), mention, "{path}");
+        }
     }
 }

@@ -21,13 +21,13 @@ pub use menu::{Menu, MenuItem, MenuKind, Trigger};
 use std::borrow::Cow;
 
 use crate::protocol::prompt::AGENT_PREFIX;
-use crate::protocol::{AgentPath, PromptTiming, SizedImage, is_invisible};
+use crate::protocol::{AgentPath, PromptTiming, SizedImage};
+use crate::tui::text::width;
 use image_path::ImagePath;
 use past_prompt::{PastImage, PastPrompt};
-use paste::is_token;
 
-/// The most characters of a command that is not typed: all of them are on the screen.
-const MAX_COMMAND_CHARS: usize = 200;
+/// The most cells of a command that is not typed: all of them are on the screen.
+const MAX_COMMAND_CELLS: usize = 100;
 
 /// Prompts kept for Up and Ctrl+R.
 const MAX_HISTORY: usize = 1000;
@@ -95,15 +95,19 @@ impl Composer {
     /// The draft, if it may be a command of the screen: the user has typed it, or all of it stands in one
     /// line. What else a paste brings may be off the screen, or show nothing.
     pub fn command_line(&self) -> Option<&str> {
+        (self.buffer.is_typed() || self.is_whole_line()).then_some(self.text())
+    }
+
+    /// Whether all of the draft stands in one line, without anything that takes room or shows nothing.
+    pub fn is_whole_line(&self) -> bool {
         let text = self.text();
         // The menu ends a name with a blank.
         let line = text.strip_suffix(['\n', ' ']).unwrap_or(text);
-        let is_seen =
-            |letter: char| !letter.is_control() && !is_token(letter) && !is_invisible(letter);
-        let is_whole = line.trim() == line
-            && line.chars().count() <= MAX_COMMAND_CHARS
-            && line.chars().all(is_seen);
-        (self.buffer.is_typed() || is_whole).then_some(text)
+        let is_seen = |letter: char| matches!(letter, ' '..='~') || letter.is_alphanumeric();
+        line.trim() == line
+            && !line.contains("  ")
+            && width(line) <= MAX_COMMAND_CELLS
+            && line.chars().all(is_seen)
     }
 
     /// Empties the prompt and keeps its text in the history, after a draft that it had replaced.

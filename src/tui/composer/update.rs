@@ -255,8 +255,7 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
             return;
         }
     } else if let Some(name) = slash::builtin(model) {
-        let text = format!("/{name} was not run: type it, or paste it as one line");
-        return model.say_while(NoticeCause::Draft, text);
+        return refuse_command(model, name);
     }
     if image_request::request_mentions(model, effects) {
         return;
@@ -282,6 +281,12 @@ pub fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
         return;
     }
     send(model, &text, effects);
+}
+
+/// Says why a command in the draft has not run.
+pub fn refuse_command(model: &mut TuiModel, name: &str) {
+    let text = format!("/{name} was not run: type it, or paste it as one line");
+    model.say_while(NoticeCause::Draft, text);
 }
 
 /// Stores the custom commands. Sends a draft that waits for them, or reports its command as unknown.

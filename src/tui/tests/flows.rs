@@ -328,7 +328,7 @@ fn a_completed_name_is_one_word_of_a_command_and_hides_nothing() {
     ] {
         assert_eq!(found("!cat a", "a", name), format!("!cat {word} "), "{name:?}");
     }
-    assert_eq!(found("see @a", "a", "a b.md"), "see @a b.md ");
+    assert_eq!(found("see @a", "a", "a b.md"), "see @\"a b.md\" ");
     assert_eq!(found("see @a", "a", "a\nb"), "see @a", "the prompt would show another name");
 }
 

@@ -129,7 +129,7 @@ fn an_own_answer_of_many_lines_scrolls_with_what_is_typed() {
     for line in 0..40 {
         screen.write(&format!("line {line}")).ctrl('j').draw();
     }
-    let output = picture(&mut screen.write("the end"), 80, 24);
+    let output = picture(screen.write("the end"), 80, 24);
     assert!(output.contains("the end"), "{output}");
 }
 

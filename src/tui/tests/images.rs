@@ -122,7 +122,8 @@ fn a_pasted_text_that_looks_like_the_mark_of_an_image_stays_text_however_it_come
         paste(&mut screen, "log [Image #1] end");
         screen
     };
-    let ways: [(&str, fn(&mut TestScreen)); 6] = [
+    type Way = (&'static str, fn(&mut TestScreen));
+    let ways: [Way; 6] = [
         ("as it is", |_| {}),
         ("killed and yanked", |screen| {
             screen.ctrl('u').ctrl('y');

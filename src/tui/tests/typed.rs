@@ -81,7 +81,9 @@ fn a_pasted_command_runs_only_where_all_of_it_is_on_the_screen() {
             format!("{command}\t"),
             format!("\n{command}"),
             format!("{command} \u{200b}"),
+            format!("{command} a\u{3000}b"),
             format!("{command} {}", "x".repeat(300)),
+            format!("{command}{}a", " ".repeat(90)),
         ] {
             let mut screen = TestScreen::new();
             paste(&mut screen, &hidden);

@@ -369,6 +369,9 @@ fn an_input_without_a_command_tells_no_value() {
         "x=aaaa; <<< $x$x$GITHUB_TOKEN",
         "[ -f a.txt ] <<EOF\n$GITHUB_TOKEN\nEOF",
     ]);
+    let edits = JudgeFixture::new().mode(PermissionMode::AcceptEdits);
+    edits.asks(["<<< $GITHUB_TOKEN > src/a", "> src/a <<EOF\n$GITHUB_TOKEN\nEOF"]);
+    edits.allows(["<<< abc > src/a"]);
     bench.allows(["<<< abc", "[ -f a.txt ] <<EOF\nabc\nEOF"]);
 }
 
