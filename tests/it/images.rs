@@ -81,6 +81,13 @@ async fn a_bad_image_is_one_clear_line_and_nothing_is_sent() {
     fs::create_dir_all(scene.world.project_dir().join(".git")).unwrap();
     let run = scene.world.run(["-p", "PARENT-1 see @../link.png"]).within(&sub).finish().await;
     assert!(run.stderr.contains(&format!("is a link to {}: name", elsewhere.display())), "{run}");
+    // A link of another checkout.
+    let other = scene.world.settings_dir().join("other");
+    fs::create_dir_all(other.join(".git")).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, other.join("link.png")).unwrap();
+    let prompt = format!("PARENT-1 see @{}/link.png", other.display());
+    let run = scene.world.run(["-p", &prompt]).finish().await;
+    assert!(run.stderr.contains(&format!("is a link to {}: name", elsewhere.display())), "{run}");
     picture(&scene, "secret.png", &png(2, 2));
     for rules in
         ["deny = [\"Read(secret.png)\"]", "ask = [\"Read(secret.png)\"]", "deny = [\"Read\"]"]
