@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::protocol::{Command, Cost, McpState, PermissionMode, SessionId};
+use crate::protocol::{Command, Cost, McpState, McpStatus, PermissionMode, SessionId};
 use crate::tui::agents::AgentState;
 use crate::tui::agents::list::update as agent_list;
 use crate::tui::composer::draft;
@@ -152,11 +152,12 @@ pub fn server_lines(McpServers { running: servers, notes }: &McpServers) -> Vec<
     if servers.is_empty() && notes.is_empty() {
         return vec!["no servers · add one with caliban mcp add".into()];
     }
-    let names = servers.iter().map(|server| width(&server.name)).max().unwrap_or(0);
+    let name = |server: &McpStatus| reveal_line(&server.name);
+    let names = servers.iter().map(|server| width(&name(server))).max().unwrap_or(0);
     let mut lines = Vec::new();
     for server in servers {
         let tools = format!("  {:>8}  ", count(server.tools.len(), "tool"));
-        let (name, state) = (padded(&server.name, names), padded(server.state.label(), 9));
+        let (name, state) = (padded(&name(server), names), padded(server.state.label(), 9));
         let tone = match server.state {
             McpState::Pending => Tone::Dim,
             McpState::Connected => Tone::Good,
@@ -164,11 +165,11 @@ pub fn server_lines(McpServers { running: servers, notes }: &McpServers) -> Vec<
         };
         let before =
             [(&*name, Tone::Strong), ("  ", Tone::Plain), (&*state, tone), (&*tools, Tone::Plain)];
-        lines.push(PageLine::row(before, server.about.clone()));
+        lines.push(PageLine::row(before, reveal_line(&server.about)));
         let below = padded("", names + 2);
         let line = |word: &str, text: &str, tone| {
             let before = [(below.clone(), Tone::Plain), (word.to_owned(), Tone::Dim)];
-            PageLine(before.into_iter().chain([(text.to_owned(), tone)]).collect())
+            PageLine(before.into_iter().chain([(reveal_line(text), tone)]).collect())
         };
         if !server.tools.is_empty() {
             lines.push(line("offers: ", &server.tools.join(", "), Tone::Dim));
