@@ -43,7 +43,7 @@ const AGENTS_PART: u16 = 4;
 const LINES_ABOVE: u16 = 6;
 
 /// Lines of what led to a question that stay above it.
-const LEAD_LINES: u16 = 2;
+pub const LEAD_LINES: u16 = 2;
 
 /// Lines above a question from which on a blank one sets it apart.
 const MIN_GAP_LINES: u16 = 3;

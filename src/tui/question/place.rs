@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::protocol::Question;
 use crate::tui::agents::AgentState;
-use crate::tui::layout::ScreenLayout;
+use crate::tui::layout::{LEAD_LINES, ScreenLayout};
 use crate::tui::model::TuiModel;
 use crate::tui::question::answers::{AnswerBlock, AnswerLayout};
 use crate::tui::question::content::{QuestionContent, QuestionContext};
@@ -111,7 +111,17 @@ pub fn place(
     let stays = stays_below_agents(model, question, layout);
     let mut placement = fit(layout.transcript);
     if stays {
-        placement = fit(below_agents(layout, layout.lines_above_question(agents)));
+        let kept = layout.lines_above_question(agents);
+        placement = fit(below_agents(layout, kept));
+        // What led to it gives way to its last lines, but no line of an agent does.
+        let named = u16::try_from(agents + 1).unwrap_or(u16::MAX);
+        let fewer = (kept.saturating_sub(LEAD_LINES).max(named)..kept).rev();
+        let mut fewer = fewer.map(|lines| fit(below_agents(layout, lines)));
+        if !placement.is_whole()
+            && let Some(whole) = fewer.find(Placement::is_whole)
+        {
+            placement = whole;
+        }
     } else if layout.small || layout.has_agents_below() || wraps || !placement.is_whole() {
         let kept = layout.lines_above_question(agents);
         placement = place_over_body(kept, |lines| fit(below_agents(layout, lines)));
