@@ -36,7 +36,8 @@ pub fn judge_items(policy: &Policy<'_>, effects: &CallAccess, access: &Access) -
     };
     judgement.reasons = bare;
     judgement.warnings = warnings(effects, access, policy.places);
-    if policy.mode != PermissionMode::Plan {
+    // In plan mode no rule covers a call of unknown effect.
+    if policy.mode != PermissionMode::Plan || !missing.contains(&&AccessItem::Other) {
         judgement.suggestions = suggest::suggest_rules(&missing, effects, policy.places);
     }
     judgement
@@ -356,6 +357,9 @@ fn check_free(
         // Nor has loading a text: the calls it leads to are judged like any others.
         AccessItem::Agent(_) | AccessItem::Skill(_) => Ok(()),
         AccessItem::AskUser => other(NEEDS_ANSWERS.to_owned()),
+        AccessItem::Other if mode == PermissionMode::Plan => {
+            other(format!("plan mode asks about each call of {}", effects.tool))
+        }
         AccessItem::Other => other(format!("no rule allows {}", effects.tool)),
     }
 }

@@ -267,7 +267,12 @@ fn what_a_hook_allows_yields_to_plan_mode_as_an_allow_rule_does() {
     let mcp =
         |bench: JudgeFixture, advice| bench.judge_advised("mcp__a__b", &Access::Other, advice);
     let plan = || JudgeFixture::new().mode(PermissionMode::Plan);
-    assert_eq!(mcp(plan().allow("mcp__a"), HookAdvice::None).decision, Ask);
+    let judgement = mcp(plan().allow("mcp__a"), HookAdvice::None);
+    assert_eq!(judgement.why, "plan mode asks about each call of mcp__a__b");
+    assert_eq!((judgement.decision, judgement.suggestions.len()), (Ask, 0));
+    let fetch = Access::Fetch { url: "https://example.org/".to_owned() };
+    let suggested = plan().judge("WebFetch", &fetch).suggestions;
+    assert_eq!(suggested, ["WebFetch(domain:example.org)"], "in plan mode that rule holds");
     assert_eq!(mcp(plan(), HookAdvice::Allow).decision, Ask);
     assert_eq!(mcp(JudgeFixture::new(), HookAdvice::Allow).decision, Allow);
     let bench = plan();

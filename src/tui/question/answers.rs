@@ -341,6 +341,9 @@ fn no_rule_note(question: &Question) -> String {
     if question.reason.starts_with("rule ") && question.reason.ends_with(" asks") {
         return "The ask rule asks every time, so there is no 2 or 3".to_owned();
     }
+    if question.reason.starts_with("plan mode asks") {
+        return "Plan mode asks every time, so there is no 2 or 3".to_owned();
+    }
     format!("2 and 3 need a rule; none is safe for {}", call_noun(question))
 }
 
