@@ -4,7 +4,7 @@
 //! `Bash(git commit:*)` for its repository and hooks: in a folder that was unpacked there, an agent
 //! must not run something else by those names.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::disk::{
@@ -25,6 +25,9 @@ const INTERPRETERS: [&str; 16] = [
     "bun", "deno", "elixir", "groovy", "java", "lua", "node", "nodejs", "perl", "php", "pypy",
     "python", "ruby", "scala", "ts-node", "tsx",
 ];
+
+/// The beginnings of the names of files by which an interpreter enters a folder that it is given.
+const ENTRY_STEMS: [&str; 4] = ["__init__", "__main__", "index", "package"];
 
 /// A folder with more entries may contain any. Reading a thousand takes about a millisecond.
 const MAX_ENTRIES: usize = 5_000;
@@ -113,21 +116,8 @@ pub fn elsewhere_reason(
     {
         return Some(format!("{} is not a plain name, so it may name any file there", word.raw));
     }
-    if named.has_star() {
-        let mut words = command.words.iter().take(named.words()).skip(1);
-        let leads_out = |word: &&Word| {
-            names_in(word).into_iter().any(|name| name_leads_out(name, bases, &tops))
-                || path_leads_out(Path::new(&word.text), &tops)
-        };
-        if let Some(word) = words.find(leads_out) {
-            return Some(format!("a link of the project leads {} elsewhere", word.raw));
-        }
-    }
-    if runs_files(command) && !named.is_whole() {
-        let mut words = command.words.iter().take(named.words()).skip(1);
-        if let Some(word) = words.find(|word| leads_out(word, bases, &tops)) {
-            return Some(format!("a link of the project leads {} elsewhere", word.raw));
-        }
+    if let Some(word) = led_out_word(command, named, bases, &tops) {
+        return Some(format!("a link of the project leads {} elsewhere", word.raw));
     }
     if bases.iter().any(|base| !base.is_dir()) && (names_git(command) || names_file(command, named))
     {
@@ -354,6 +344,81 @@ fn name_leads_out(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
         .iter()
         .flat_map(|base| parts().map(|part| base.join(part)))
         .any(|entry| entry.symlink_metadata().is_ok() && !resolve(&entry).is_some_and(is_own))
+}
+
+/// The first word of the rule that links lead out of `tops`, or that an interpreter may complete to the
+/// name of such a link.
+fn led_out_word<'a>(
+    command: &'a SimpleCommand,
+    named: RuleMatch<'_>,
+    bases: &[PathBuf],
+    tops: &[PathBuf],
+) -> Option<&'a Word> {
+    let runs_files = runs_files(command);
+    let counts = runs_files && !named.is_whole();
+    let star_leads_out = |word: &Word| {
+        names_in(word).into_iter().any(|name| name_leads_out(name, bases, tops))
+            || path_leads_out(Path::new(&word.text), tops)
+    };
+    let mut links = OutsideLinks { tops, stems: HashMap::new() };
+    // The program itself may be a link, as in a virtual environment.
+    let mut words = command.words.iter().take(named.words()).skip(1);
+    words.find(|word| {
+        named.has_star() && star_leads_out(word)
+            || counts && leads_out(word, bases, tops)
+            || runs_files && links.may_complete(word, bases)
+    })
+}
+
+/// The links that lead out of `tops`.
+struct OutsideLinks<'a> {
+    tops: &'a [PathBuf],
+    /// The beginnings of their names, by folder.
+    stems: HashMap<PathBuf, HashSet<String>>,
+}
+
+impl OutsideLinks<'_> {
+    /// Whether an interpreter may complete a name in the word to that of such a link.
+    fn may_complete(&mut self, word: &Word, bases: &[PathBuf]) -> bool {
+        let names = names_in(word);
+        bases.iter().any(|base| names.iter().any(|name| self.complete(base, name)))
+    }
+
+    /// The same for one name: `x` may be `x.py`, the module `a.b` may be `a/b.py`, and a folder is
+    /// entered by a file in it.
+    fn complete(&mut self, base: &Path, name: &str) -> bool {
+        let (folder, last) = name.rsplit_once('/').unwrap_or(("", name));
+        // A file with its ending is meant by the whole name.
+        if last.contains('.') && base.join(name).is_file() {
+            return false;
+        }
+        let mut folder = base.join(folder);
+        if matches!(last, "" | "." | "..") {
+            return self.has(&folder.join(last), &ENTRY_STEMS);
+        }
+        last.split('.').filter(|part| !part.is_empty()).any(|part| {
+            let is_link = self.has(&folder, &[part]);
+            folder.push(part);
+            is_link || self.has(&folder, &ENTRY_STEMS)
+        })
+    }
+
+    /// Whether a link in the folder has a name with one of these beginnings.
+    fn has(&mut self, folder: &Path, stems: &[&str]) -> bool {
+        let Self { tops, stems: known } = self;
+        let leads_out = |link: &Path| {
+            !resolve(link).is_some_and(|real| tops.iter().any(|top| real.starts_with(top)))
+        };
+        let read = || {
+            let entries = folder.read_dir().into_iter().flatten().flatten();
+            let links = entries.filter(|entry| entry.file_type().is_ok_and(|it| it.is_symlink()));
+            let links = links.filter(|link| leads_out(&link.path()));
+            let names = links.map(|link| link.file_name().to_string_lossy().into_owned());
+            names.filter_map(|name| stem(&name).map(str::to_owned)).collect()
+        };
+        let known = known.entry(folder.to_owned()).or_insert_with(read);
+        stems.iter().any(|stem| known.contains(*stem))
+    }
 }
 
 /// Whether a word of the rule says where a file is.

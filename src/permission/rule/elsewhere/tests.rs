@@ -425,3 +425,69 @@ fn no_rule_for_git_holds_where_another_checkout_of_the_repository_has_hooks_of_i
     }
     assert_eq!(bench.bash("cd src && git commit -m x"), Ask);
 }
+
+#[test]
+fn a_link_that_an_interpreter_finds_by_a_part_of_its_name_leads_out_of_no_rule() {
+    let lines = [
+        "python3 -m x",
+        "python3 -mx",
+        "python3 -Bm x",
+        "python3 -Bmx a",
+        "python3 -m unittest x",
+        "python3 -m x.y",
+        "python3 x",
+        "node ./x",
+        "node --require=./x src/a.js",
+        "ruby -r./x src/a.rb",
+    ];
+    let rule = |line: &str| format!("Bash({line})");
+    for (file, also) in [
+        ("x.py", None),
+        ("x.js", None),
+        ("x/__main__.py", Some("x")),
+        ("x/__init__.py", Some("x")),
+        ("x/y.cpython-312.so", Some("x.y")),
+    ] {
+        let bench = lines.iter().fold(JudgeFixture::new(), |bench, line| bench.allow(&rule(line)));
+        let bench = bench.allow("Bash(python3 -m x:*)").allow("Bash(node ./*)");
+        let file = bench.root.join("project").join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, "").unwrap();
+        let more = ["python3 -m x more", "python3 -m x -v"];
+        bench.allows(lines);
+        bench.allows(more);
+        fs::remove_file(&file).unwrap();
+        let inside = bench.root.join("project/src/inside");
+        fs::create_dir_all(inside.parent().unwrap()).unwrap();
+        fs::write(&inside, "").unwrap();
+        std::os::unix::fs::symlink(&inside, &file).unwrap();
+        bench.allows(lines);
+        fs::remove_file(&file).unwrap();
+        let outside = bench.root.join("outside/secret");
+        fs::create_dir_all(outside.parent().unwrap()).unwrap();
+        fs::write(&outside, "").unwrap();
+        std::os::unix::fs::symlink(&outside, &file).unwrap();
+        match also {
+            Some("x.y") => bench.asks(["python3 -m x.y"]),
+            _ => {
+                bench.asks(lines);
+                bench.asks(more);
+            }
+        }
+    }
+    // A file with its ending is that file.
+    let bench = JudgeFixture::new().allow("Bash(python3 x.py data)");
+    let project = bench.root.join("project");
+    fs::write(project.join("x.py"), "").unwrap();
+    fs::create_dir(project.join("data")).unwrap();
+    for link in ["x.csv", "data/set"] {
+        std::os::unix::fs::symlink(bench.root.join("outside/secret"), project.join(link)).unwrap();
+    }
+    bench.allows(["python3 x.py data"]);
+    // The program itself may be a link.
+    let bench = JudgeFixture::new().allow("Bash(bin/python3 -m x)");
+    fs::create_dir(bench.root.join("project/bin")).unwrap();
+    let program = bench.root.join("project/bin/python3");
+    std::os::unix::fs::symlink("/usr/bin/env", program).unwrap();
+    bench.allows(["bin/python3 -m x"]);
+}
