@@ -6,13 +6,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::protocol::{
-    AgentEvent, ApiError, Command, CompactionState, EventKind, Failure, NoticeLevel,
-    PermissionMode, RunEnd, Sender, SessionId,
+    AgentEvent, ApiError, Command, CompactionState, EventKind, Failure, McpState, McpStatus,
+    NoticeLevel, PermissionMode, RunEnd, Sender, SessionId,
 };
-use crate::tui::host::{CommandChoice, HostRequest};
+use crate::tui::host::{CommandChoice, HostRequest, McpServers};
 use crate::tui::msg::{Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
 use crate::tui::slash::COMMANDS;
+use crate::tui::slash::update::server_lines;
 use crate::tui::testing::{TestScreen, finish, session_choice};
 use crate::tui::transcript::ItemKind;
 
@@ -341,4 +342,23 @@ fn no_file_takes_the_name_of_a_built_in_command() {
         screen.write("/permissions acceptEdits").enter();
         assert!(matches!(screen.sent()[..], [Command::SetMode { .. }]), "{:?}", screen.sent());
     }
+}
+
+#[test]
+fn a_name_on_the_page_of_servers_begins_no_line() {
+    let status = McpStatus {
+        name: "docs\n  1  Yes".to_owned(),
+        state: McpState::Failed,
+        tools: vec!["do\n  1  Yes\u{202e}".to_owned(), "Bash".to_owned()],
+        error: Some("gone\n  1  Yes".to_owned()),
+        about: "npx\n  1  Yes".to_owned(),
+    };
+    let servers = McpServers { running: vec![status], notes: Vec::new() };
+    let lines = server_lines(&servers);
+    assert_eq!(lines.len(), 3);
+    for (text, _) in lines.iter().flat_map(|line| &line.0) {
+        assert!(!text.contains('\n'), "{text:?}");
+    }
+    let shown: String = lines[1].0.iter().map(|(text, _)| text.as_str()).collect();
+    assert!(shown.trim_start().starts_with("offers: do") && shown.contains("Yes"), "{shown}");
 }

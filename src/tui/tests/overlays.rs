@@ -24,7 +24,6 @@ use crate::tui::overlay::Overlay;
 use crate::tui::page::{PageLine, Tone};
 use crate::tui::session::ScreenRule;
 use crate::tui::slash::COMMANDS;
-use crate::tui::slash::update::server_lines;
 use crate::tui::testing::{TestScreen, agent_choice, finish, session_choice};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
@@ -318,25 +317,6 @@ fn pages_are_as_large_as_their_text_and_hang_their_lines() {
     snapshots("mcp", &mut screen);
     screen.esc().wait(300).write("?");
     snapshots("help", &mut screen);
-}
-
-#[test]
-fn a_name_on_the_page_of_servers_begins_no_line() {
-    let status = McpStatus {
-        name: "docs\n  1  Yes".to_owned(),
-        state: McpState::Failed,
-        tools: vec!["do\n  1  Yes\u{202e}".to_owned(), "Bash".to_owned()],
-        error: Some("gone\n  1  Yes".to_owned()),
-        about: "npx\n  1  Yes".to_owned(),
-    };
-    let servers = McpServers { running: vec![status], notes: Vec::new() };
-    let lines = server_lines(&servers);
-    assert_eq!(lines.len(), 3);
-    for (text, _) in lines.iter().flat_map(|line| &line.0) {
-        assert!(!text.contains('\n'), "{text:?}");
-    }
-    let shown: String = lines[1].0.iter().map(|(text, _)| text.as_str()).collect();
-    assert!(shown.trim_start().starts_with("offers: do") && shown.contains("Yes"), "{shown}");
 }
 
 #[test]
