@@ -3,11 +3,12 @@
 use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde_json::Value as Schema;
-use toml::de::{DeTable, DeValue, Error};
+use toml::de::{DeString, DeTable, DeValue, Error};
 use toml::{Spanned, Value};
 
 use super::error::{ConfigError, Origin};
 use super::layers::Setting;
+use super::trust_filter::{is_accepted_whole, may_narrow};
 
 /// Keys that have a second name: the table, that name and the key.
 pub(super) const ALIASES: [(&str, &str, &str); 2] = [
@@ -21,12 +22,33 @@ pub(super) fn parse(
     schema: &Schema,
     file: &Origin,
 ) -> Result<Vec<Setting>, ConfigError> {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let lines = LineIndex::new(text);
-    let mut reader = DocumentReader { file, lines, path: Vec::new(), settings: Vec::new() };
-    let table = DeTable::parse(text).map_err(|error| reader.syntax_error(&error))?;
-    reader.table(table.get_ref(), schema)?;
+    let mut reader = DocumentReader::new(text, file);
+    reader.document(text, schema)?;
     Ok(reader.settings)
+}
+
+/// A mistake in a project's file that leaves out the value of a key.
+pub(super) struct DocumentMistake {
+    /// The key and those above it.
+    pub path: Vec<String>,
+    pub error: ConfigError,
+}
+
+/// Like [`parse`], but a mistake in what needs the user's trust, and could not narrow anything,
+/// leaves that out. Returns these mistakes too.
+pub(super) fn parse_project(
+    text: &str,
+    schema: &Schema,
+    file: &Origin,
+) -> Result<(Vec<Setting>, Vec<DocumentMistake>), ConfigError> {
+    let mut reader = DocumentReader::new(text, file);
+    reader.mistakes = Some(Vec::new());
+    reader.document(text, schema)?;
+    Ok((reader.settings, reader.mistakes.unwrap_or_default()))
+}
+
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
 struct DocumentReader<'a> {
@@ -34,31 +56,87 @@ struct DocumentReader<'a> {
     lines: LineIndex,
     path: Vec<String>,
     settings: Vec<Setting>,
+    /// What was left out, if that is possible here.
+    mistakes: Option<Vec<DocumentMistake>>,
+}
+
+impl<'a> DocumentReader<'a> {
+    fn new(text: &str, file: &'a Origin) -> Self {
+        let lines = LineIndex::new(without_mark(text));
+        Self { file, lines, path: Vec::new(), settings: Vec::new(), mistakes: None }
+    }
 }
 
 impl DocumentReader<'_> {
+    fn document(&mut self, text: &str, schema: &Schema) -> Result<(), ConfigError> {
+        let table =
+            DeTable::parse(without_mark(text)).map_err(|error| self.syntax_error(&error))?;
+        self.table(table.get_ref(), schema)
+    }
+
     fn table(&mut self, table: &DeTable<'_>, schema: &Schema) -> Result<(), ConfigError> {
-        for (key, node) in table {
-            let name: &str = key.get_ref();
-            let known = self.canonical_key(name);
-            let Some(inner) = key_schema(schema, known) else {
-                return Err(self.error(key.span().start, self.unknown_key_message(name, schema)));
-            };
+        for key in table.keys() {
             let (depth, first) = (self.path.len(), self.settings.len());
-            // Errors name the key as it is written.
-            self.path.push(name.to_owned());
-            self.value(node, inner)?;
-            self.path.pop();
-            if known != name {
-                let other = table.get(known);
-                if let Some(other) = other {
-                    self.check_same((name, node), (known, other), key.span().start)?;
-                    self.settings.truncate(first);
-                }
-                self.settings[first..].iter_mut().for_each(|it| it.path[depth] = known.to_owned());
+            if let Err(error) = self.entry(table, key, schema) {
+                self.path.truncate(depth);
+                self.settings.truncate(first);
+                self.leave_out(key.get_ref(), schema, error)?;
             }
         }
         Ok(())
+    }
+
+    /// Reads the value of a key of the table.
+    fn entry(
+        &mut self,
+        table: &DeTable<'_>,
+        key: &Spanned<DeString<'_>>,
+        schema: &Schema,
+    ) -> Result<(), ConfigError> {
+        let name: &str = key.get_ref();
+        let known = self.canonical_key(name);
+        let (Some(node), Some(inner)) = (table.get(name), key_schema(schema, known)) else {
+            return Err(self.error(key.span().start, self.unknown_key_message(name, schema)));
+        };
+        let (depth, first) = (self.path.len(), self.settings.len());
+        // Errors name the key as it is written.
+        self.path.push(name.to_owned());
+        self.value(node, inner)?;
+        self.path.pop();
+        if known != name {
+            let other = table.get(known);
+            if let Some(other) = other {
+                self.check_same((name, node), (known, other), key.span().start)?;
+                self.settings.truncate(first);
+            }
+            self.settings[first..].iter_mut().for_each(|it| it.path[depth] = known.to_owned());
+        }
+        Ok(())
+    }
+
+    /// Records the mistake in a key of the current table; it is an error if the key might narrow
+    /// something, or if it means nothing without its table.
+    fn leave_out(
+        &mut self,
+        name: &str,
+        schema: &Schema,
+        error: ConfigError,
+    ) -> Result<(), ConfigError> {
+        let known = self.canonical_key(name);
+        let above = self.path.join(".");
+        let path: Vec<String> = self.path.iter().cloned().chain([known.to_owned()]).collect();
+        // An unknown key may stand for any in its table.
+        let narrows = match key_schema(schema, known) {
+            Some(_) => may_narrow(&path.join(".")),
+            None => may_narrow(&above),
+        };
+        match &mut self.mistakes {
+            Some(mistakes) if !narrows && !is_accepted_whole(&path) => {
+                mistakes.push(DocumentMistake { path, error });
+                Ok(())
+            }
+            _ => Err(error),
+        }
     }
 
     fn value(&mut self, node: &Spanned<DeValue<'_>>, schema: &Schema) -> Result<(), ConfigError> {
@@ -94,14 +172,19 @@ impl DocumentReader<'_> {
         schema: &Schema,
     ) -> Result<(), ConfigError> {
         let settings = self.settings.len();
-        for item in items {
-            if let DeValue::Table(table) = item.get_ref() {
-                self.table(table, schema)?;
-                self.require(item.span().start, table, schema)?;
-            }
-        }
+        // An entry means nothing without one of its keys.
+        let mistakes = self.mistakes.take();
+        let mut tables = items.iter().filter_map(|item| match item.get_ref() {
+            DeValue::Table(table) => Some((item.span().start, table)),
+            _ => None,
+        });
+        let checked = tables.try_for_each(|(start, table)| {
+            self.table(table, schema)?;
+            self.require(start, table, schema)
+        });
+        self.mistakes = mistakes;
         self.settings.truncate(settings);
-        Ok(())
+        checked
     }
 
     /// Checks that a table of a list has its required keys: no other layer can add them.

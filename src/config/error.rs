@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::protocol::{lossy_path, printable_path};
+use crate::protocol::{lossy_path, printable_line, printable_path};
 use crate::spanned::ValueError;
 
 /// The place where a value was written.
@@ -46,6 +46,9 @@ impl fmt::Display for Origin {
     }
 }
 
+/// How many mistakes in a file are named.
+const MAX_NAMED: usize = 8;
+
 /// An unusable configuration. Its message is one line; the exit code is 2.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -63,6 +66,18 @@ pub enum ConfigError {
 impl ConfigError {
     pub(super) fn invalid(at: &Origin, message: impl Into<String>) -> Self {
         Self::Invalid { at: at.clone(), message: message.into() }
+    }
+
+    /// Returns a line for each of the first mistakes in a file, which says that it leaves out the thing
+    /// in which it is, and a line for the rest.
+    pub(super) fn left_out(mistakes: &[Self]) -> Vec<String> {
+        let line = |mistake: &Self| {
+            printable_line(&format!("{mistake}; it is left out until the file is corrected"))
+        };
+        let mut lines: Vec<String> = mistakes.iter().take(MAX_NAMED).map(line).collect();
+        let more = mistakes.len().saturating_sub(MAX_NAMED);
+        lines.extend((more > 0).then(|| format!("and {more} more mistakes of this kind there")));
+        lines
     }
 
     /// Creates the error for an invalid value in this file.

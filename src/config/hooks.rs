@@ -150,11 +150,12 @@ pub(super) fn from_tables(
     Ok(hooks)
 }
 
-/// Keeps only the hooks for which `counts` returns true.
+/// Keeps only the hooks for which `counts` returns true. Returns the mistakes in others, which are dropped.
 pub(super) fn retain(
     settings: &mut [Setting],
     mut counts: impl FnMut(&HookConfig) -> bool,
-) -> Result<(), ConfigError> {
+) -> Vec<ConfigError> {
+    let mut mistakes = Vec::new();
     for setting in settings
         .iter_mut()
         .filter(|setting| setting.path.first().is_some_and(|table| table == "hooks"))
@@ -166,14 +167,19 @@ pub(super) fn retain(
         let all = std::mem::take(entries).into_iter().zip(std::mem::take(&mut setting.origins));
         for (entry, origin) in all {
             let read = HookEntry::deserialize(entry.clone())
-                .map_err(|error| ConfigError::invalid(&origin, error.message()))?;
-            if counts(&read.into_hook(event, origin.clone())?) {
-                entries.push(entry);
-                setting.origins.push(origin);
+                .map_err(|error| ConfigError::invalid(&origin, error.message()))
+                .and_then(|read| read.into_hook(event, origin.clone()));
+            match read {
+                Ok(hook) if counts(&hook) => {
+                    entries.push(entry);
+                    setting.origins.push(origin);
+                }
+                Ok(_) => {}
+                Err(error) => mistakes.push(error),
             }
         }
     }
-    Ok(())
+    mistakes
 }
 
 impl HookEntry {
@@ -192,17 +198,35 @@ impl HookEntry {
 /// Reads the format of settings files: `{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type":
 /// "command", "command": "…", "timeout": 60}]}]}`. Events, types and keys for other programs are
 /// skipped.
+///
+/// # Errors
+/// The first mistake.
 pub fn read_hooks(hooks: &Spanned<Value>, file: &Origin) -> Result<HookList, ValueError> {
+    let (list, mistakes) = read_valid_hooks(hooks, file);
+    mistakes.into_iter().next().map_or(Ok(list), Err)
+}
+
+/// Like [`read_hooks`], but leaves out what has a mistake. Returns the mistakes beside the rest.
+pub(super) fn read_valid_hooks(
+    hooks: &Spanned<Value>,
+    file: &Origin,
+) -> (HookList, Vec<ValueError>) {
     let mut list = HookList::default();
-    for (name, groups) in hooks.table()? {
+    let events = match hooks.table() {
+        Ok(events) => events,
+        Err(error) => return (list, vec![error]),
+    };
+    let mut mistakes = Vec::new();
+    for (name, groups) in events {
         match HookEvent::from_name(name) {
             Some(event) => {
-                list.add_groups(event, groups, file).map_err(|error| error.below(name))?;
+                let found = list.add_groups(event, groups, file).into_iter();
+                mistakes.extend(found.map(|error| error.below(name)));
             }
             None => list.skip(&name.escape_debug().to_string(), groups.line),
         }
     }
-    Ok(list)
+    (list, mistakes)
 }
 
 impl HookList {
@@ -217,20 +241,32 @@ impl HookList {
         })
     }
 
+    /// Adds the hooks of an event. Returns the mistakes in the others.
     fn add_groups(
         &mut self,
         event: HookEvent,
         groups: &Spanned<Value>,
         file: &Origin,
-    ) -> Result<(), ValueError> {
-        for Spanned { line, value: group } in groups.read::<Vec<Spanned<HookGroup>>>()? {
-            let missing = || ValueError::new(line, "needs a `hooks` list").in_list();
-            for hook in group.hooks.as_ref().ok_or_else(missing)? {
-                self.add(event, &group.matcher, hook, file)
-                    .map_err(|error| error.in_list().below("hooks"))?;
+    ) -> Vec<ValueError> {
+        let groups = match groups.list() {
+            Ok(groups) => groups,
+            Err(error) => return vec![error],
+        };
+        let mut mistakes = Vec::new();
+        for group in groups {
+            let missing = || group.error("needs a `hooks` list");
+            let read = group
+                .read::<HookGroup>()
+                .and_then(|HookGroup { matcher, hooks }| Ok((matcher, hooks.ok_or_else(missing)?)));
+            match read {
+                Ok((matcher, hooks)) => mistakes.extend(hooks.iter().filter_map(|hook| {
+                    let error = self.add(event, &matcher, hook, file).err()?;
+                    Some(error.in_list().below("hooks"))
+                })),
+                Err(error) => mistakes.push(error.in_list()),
             }
         }
-        Ok(())
+        mistakes
     }
 
     fn add(

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use super::dirs::Dirs;
 use super::error::{ConfigError, Origin, file_origin};
-use super::hooks::{HookList, read_hooks};
+use super::hooks::{HookList, read_hooks, read_valid_hooks};
 use super::project::{LOCAL_SETTINGS, Project, SETTINGS};
 use super::sources::read_text;
 use crate::protocol::Secret;
@@ -43,6 +44,8 @@ pub struct SettingsFile {
     pub origin: Origin,
     pub keys: SettingsKeys,
     pub hooks: HookList,
+    /// Mistakes of a project in what needs the user's trust, which is left out.
+    pub mistakes: Vec<ValueError>,
     /// `outputStyle`: reported in frames, without effect here.
     pub output_style: Option<String>,
     /// Settings without effect here, each with its origin: `statusLine (.claude/settings.json:4)`.
@@ -94,13 +97,16 @@ pub struct SettingsSandbox {
 }
 
 impl SettingsFile {
-    /// Returns one line about skipped hooks; `None` if there are none.
-    pub(super) fn notice(&self) -> Option<String> {
+    /// Returns a line about skipped hooks, and one for each thing that a mistake leaves out.
+    pub(super) fn notices(&self) -> Vec<String> {
         let file = match &self.origin {
             Origin::File { path, .. } => path.display().to_string(),
             other => other.to_string(),
         };
-        self.hooks.notice().map(|notice| format!("{file}: {notice}"))
+        let skipped = self.hooks.notice().map(|notice| format!("{file}: {notice}"));
+        let invalid = |error| ConfigError::invalid_value(&self.origin, error);
+        let mistakes: Vec<ConfigError> = self.mistakes.iter().map(invalid).collect();
+        skipped.into_iter().chain(ConfigError::left_out(&mistakes)).collect()
     }
 }
 
@@ -143,22 +149,108 @@ pub(super) fn from_flag(value: &str, cwd: &Path) -> Result<SettingsFile, ConfigE
     })
 }
 
-/// Parses the text of a settings file.
+/// Parses the text of a settings file. In a project's, a mistake in what needs the user's trust
+/// leaves that out; one in a restriction is always an error, so that none is lost.
 fn parse(owner: SettingsOwner, text: &str, origin: &Origin) -> Result<SettingsFile, ConfigError> {
     let read = || -> Result<SettingsFile, ValueError> {
-        let settings = parse_json(text)?;
+        let mut settings = parse_json(text)?;
+        let mut mistakes = Vec::new();
+        if owner.is_project() {
+            mistakes = drop_mistakes(&mut settings);
+        }
         let keys = settings.read()?;
-        let hooks = settings.get("hooks").map(|hooks| read_hooks(hooks, origin)).transpose();
+        let mut list = HookList::default();
+        if let Some(hooks) = settings.get("hooks") {
+            if owner.is_project() {
+                let (valid, wrong) = read_valid_hooks(hooks, origin);
+                mistakes.extend(wrong.into_iter().map(|error| error.below("hooks")));
+                list = valid;
+            } else {
+                list = read_hooks(hooks, origin).map_err(|error| error.below("hooks"))?;
+            }
+        }
         Ok(SettingsFile {
             owner,
             origin: origin.clone(),
             keys,
-            hooks: hooks.map_err(|error| error.below("hooks"))?.unwrap_or_default(),
+            hooks: list,
+            mistakes,
             output_style: settings.get("outputStyle").and_then(|style| style.read().ok()),
             unused: unused_keys(&settings, origin),
         })
     };
     read().map_err(|error| ConfigError::invalid_value(origin, &error))
+}
+
+/// Drops the values of the wrong type among those that only widen what the user allows, and an
+/// unreadable mode. Returns the mistakes.
+fn drop_mistakes(settings: &mut Spanned<Value>) -> Vec<ValueError> {
+    let mut mistakes = Vec::new();
+    for (key, value) in entries(settings) {
+        match key.as_str() {
+            "env" => {
+                let found = drop_others::<Scalar>(value, |env| env.table().map(drop));
+                mistakes.extend(found.into_iter().map(|error| error.below("env")));
+            }
+            "permissions" => {
+                for (key, value) in entries(value) {
+                    let found = match key.as_str() {
+                        "allow" | "additionalDirectories" => {
+                            drop_others::<String>(value, |list| list.list().map(drop))
+                        }
+                        "defaultMode" => {
+                            drop_others::<String>(value, |mode| mode.read::<String>().map(drop))
+                        }
+                        _ => Vec::new(),
+                    };
+                    let found = found.into_iter().map(|error| error.below(key));
+                    mistakes.extend(found.map(|error| error.below("permissions")));
+                }
+            }
+            _ => {}
+        }
+    }
+    mistakes
+}
+
+/// Returns the entries of a table; none of another value.
+fn entries(value: &mut Spanned<Value>) -> &mut [(String, Spanned<Value>)] {
+    match &mut value.value {
+        Value::Table(entries) => entries,
+        _ => &mut [],
+    }
+}
+
+/// Drops the value if it fails the check, and the entries of a list or table that are no `T`. Returns
+/// the mistakes.
+fn drop_others<T: DeserializeOwned>(
+    value: &mut Spanned<Value>,
+    check: impl Fn(&Spanned<Value>) -> Result<(), ValueError>,
+) -> Vec<ValueError> {
+    if value.is_null() {
+        return Vec::new();
+    }
+    if let Err(error) = check(value) {
+        value.value = Value::Bare("null".to_owned());
+        return vec![error];
+    }
+    let mut mistakes = Vec::new();
+    match &mut value.value {
+        Value::List(items) => items.retain(|item| {
+            let error = item.read::<T>().err().map(ValueError::in_list);
+            let is_valid = error.is_none();
+            mistakes.extend(error);
+            is_valid
+        }),
+        Value::Table(entries) => entries.retain(|(name, entry)| {
+            let error = entry.read::<T>().err().map(|error| error.below(name));
+            let is_valid = error.is_none();
+            mistakes.extend(error);
+            is_valid
+        }),
+        Value::Text(_) | Value::Bare(_) | Value::Unsupported => {}
+    }
+    mistakes
 }
 
 /// Lists Claude Code's keys that have no effect here. A `sandbox` that is off and the default style

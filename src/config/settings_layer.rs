@@ -72,9 +72,9 @@ impl Variable {
     }
 }
 
-/// Returns the valid variables of a file.
-pub(super) fn variables(file: &SettingsFile) -> Result<Vec<Variable>, ConfigError> {
-    let mut found = Vec::new();
+/// Returns the valid variables of a file, and the mistakes in the others.
+pub(super) fn variables(file: &SettingsFile) -> (Vec<Variable>, Vec<ConfigError>) {
+    let (mut found, mut mistakes) = (Vec::new(), Vec::new());
     let mut env: Vec<_> = file.keys.env.iter().collect();
     env.sort_by_key(|(_, value)| value.line);
     for (name, Spanned { line, value: Scalar(text) }) in env {
@@ -96,9 +96,9 @@ pub(super) fn variables(file: &SettingsFile) -> Result<Vec<Variable>, ConfigErro
             found.push(Variable { name: name.clone(), value: text.clone().into(), origin });
             continue;
         };
-        return Err(ConfigError::invalid(&origin, why));
+        mistakes.push(ConfigError::invalid(&origin, why));
     }
-    Ok(found)
+    (found, mistakes)
 }
 
 /// The variables of all settings files that count; for each name the highest file wins.

@@ -51,6 +51,22 @@ const FREE_KEYS: [&str; 9] = [
     "log.level",
 ];
 
+/// Other keys of which some values count without consent.
+const COMPARED_KEYS: [&str; 12] = [
+    "permissions.mode",
+    "subagents.permissions",
+    "subagents.on_autonomy_violation",
+    "subagents.child_auth",
+    "subagents.comms",
+    "subagents.allow_nested_spawn",
+    "subagents.strict_tools",
+    "subagents.persist",
+    FACES_KEY,
+    "model.provider",
+    "subagents.default_provider",
+    "model.max_tokens",
+];
+
 /// Tables that a project cannot set at all, trusted or not: they are about the user's other projects too.
 const USERS_TABLES: [&str; 1] = ["session"];
 
@@ -87,6 +103,15 @@ impl<'a> TrustFilter<'a> {
     /// Whether an item of the project counts; if not, it is recorded.
     pub fn admit_item(&mut self, thing: UntrustedItem) -> bool {
         self.trust.admit(thing, &mut self.items)
+    }
+
+    /// Notes that a mistake leaves out the value at this path.
+    pub fn note_left_out(&mut self, path: &[String]) {
+        if let [table, name] = path
+            && table == "providers"
+        {
+            self.providers.insert(name.clone());
+        }
     }
 
     /// Returns the settings of one file that count. Hooks were filtered before; `below` are the merged lower layers.
@@ -208,6 +233,21 @@ impl<'a> TrustFilter<'a> {
 /// Whether only the user's own file sets this key.
 pub(super) fn is_users_alone(path: &[String]) -> bool {
     path.first().is_some_and(|table| USERS_TABLES.contains(&table.as_str()))
+}
+
+/// Whether a value at this path may hold something that counts for a project without consent.
+pub(super) fn may_narrow(path: &str) -> bool {
+    let is_below = |key: &str, above: &str| {
+        above.is_empty()
+            || key.strip_prefix(above).is_some_and(|it| it.is_empty() || it.starts_with('.'))
+    };
+    let mut keys = FREE_KEYS.iter().chain(&LIMIT_KEYS).chain(&COMPARED_KEYS);
+    keys.any(|key| is_below(key, path) || is_below(path, key))
+}
+
+/// Whether the path leads into a thing that is accepted as a whole.
+pub(super) fn is_accepted_whole(path: &[String]) -> bool {
+    path.len() > 2 && NAMED_TABLES.contains(&path[0].as_str())
 }
 
 /// Describes one entry of a list.

@@ -219,6 +219,27 @@ async fn a_restriction_that_cannot_be_read_is_an_error_with_file_and_line_whoeve
 }
 
 #[tokio::test]
+async fn a_mistake_in_what_needs_trust_does_not_stop_the_start() {
+    for (file, content) in [
+        (
+            ".claude/settings.json",
+            r#"{"hooks": {"PreToolUse": [{"matcher": "[", "hooks": [{"command": "true"}]}]}}"#,
+        ),
+        (SHARED, "[[hooks.PreToolUse]]\nmatcher = \"[\"\ncommand = \"true\"\n"),
+    ] {
+        let scene = Scene::new();
+        scene.world.write(file, content);
+        scene.server.when("TASK").reply(text("ok"));
+        let run = scene.world.run(["-p", "TASK-1 go"]).finish().await;
+        run.assert_code(0);
+        let start = format!("{file}:1: `hooks.PreToolUse.matcher` must be a name");
+        assert!(run.stderr.contains(&start), "{run}");
+        assert!(run.stderr.contains("; it is left out until the file is corrected"), "{run}");
+        scene.server.finish();
+    }
+}
+
+#[tokio::test]
 async fn no_name_of_a_project_begins_a_line_of_a_message() {
     let forged = "x\\n  ⚑ main wants";
     let unread = "Bash(ls)\\n1  allow rule Read";

@@ -6,7 +6,7 @@ use serde_json::Value as Schema;
 use toml::Value;
 use tracing_subscriber::EnvFilter;
 
-use crate::config::document;
+use crate::config::document::{self, DocumentMistake};
 use crate::config::error::{ConfigError, Origin, display_path, file_origin};
 use crate::config::hooks::{self, HookConfig};
 use crate::config::layers::{Layers, Setting};
@@ -133,11 +133,27 @@ impl<'a> LayerReader<'a> {
         if path == self.sources.dirs.config_file() {
             return Ok(());
         }
-        let settings = self.read_settings(&path)?;
-        self.note_file(path, settings.is_some());
-        let Some(mut settings) = settings else { return Ok(()) };
+        // A text that is about to be written has no mistakes.
+        let is_new = self.replaced.is_some_and(|(file, _)| file == path);
+        let text = self.read_own_text(&path)?;
+        let is_there = text.is_some();
+        let origin = file_origin(&path, self.sources.cwd);
+        self.note_file(path, is_there);
+        let Some(text) = text else { return Ok(()) };
+        let (mut settings, wrong) = match is_new {
+            true => (document::parse(&text, &SCHEMA, &origin)?, Vec::new()),
+            false => document::parse_project(&text, &SCHEMA, &origin)?,
+        };
         self.drop_users_settings(&mut settings);
-        hooks::retain(&mut settings, |hook| self.trust_filter.admit_item(hook.untrusted_item()))?;
+        let note = |DocumentMistake { path, error }| {
+            self.trust_filter.note_left_out(&path);
+            error
+        };
+        let wrong = wrong.into_iter().map(note).collect();
+        self.leave_out(is_new, wrong)?;
+        let admits = |hook: &HookConfig| self.trust_filter.admit_item(hook.untrusted_item());
+        let mistakes = hooks::retain(&mut settings, admits);
+        self.leave_out(is_new, mistakes)?;
         let settings = self.trust_filter.filter_settings(settings, &self.layers.merged);
         self.layers.add(settings);
         Ok(())
@@ -159,12 +175,17 @@ impl<'a> LayerReader<'a> {
 
     /// Reads the settings of one file of our own; `None` if it does not exist.
     fn read_settings(&self, path: &Path) -> Result<Option<Vec<Setting>>, ConfigError> {
-        let cwd = self.sources.cwd;
-        let text = match self.replaced {
-            Some((file, text)) if file == path => Some(text.to_owned()),
-            _ => read_text(path, cwd)?,
-        };
-        text.map(|text| document::parse(&text, &SCHEMA, &file_origin(path, cwd))).transpose()
+        let origin = file_origin(path, self.sources.cwd);
+        let text = self.read_own_text(path)?;
+        text.map(|text| document::parse(&text, &SCHEMA, &origin)).transpose()
+    }
+
+    /// Reads one file of our own; `None` if it does not exist.
+    fn read_own_text(&self, path: &Path) -> Result<Option<String>, ConfigError> {
+        match self.replaced {
+            Some((file, text)) if file == path => Ok(Some(text.to_owned())),
+            _ => read_text(path, self.sources.cwd),
+        }
     }
 
     /// Reads one settings.json file.
@@ -197,7 +218,7 @@ impl<'a> LayerReader<'a> {
     }
 
     fn add_settings(&mut self, file: SettingsFile) -> Result<(), ConfigError> {
-        self.notices.extend(file.notice());
+        self.notices.extend(file.notices());
         let (mut layer, notice) = settings_layer::permissions_layer(&file);
         self.notices.extend(notice);
         let own = !file.owner.is_project();
@@ -207,7 +228,9 @@ impl<'a> LayerReader<'a> {
             layer = self.trust_filter.filter_settings(layer, &self.layers.merged);
             self.layers.add(layer);
         }
-        for variable in settings_layer::variables(&file)? {
+        let (variables, mistakes) = settings_layer::variables(&file);
+        self.leave_out(own, mistakes)?;
+        for variable in variables {
             if own || self.trust_filter.admit_item(variable.untrusted_item()) {
                 self.variables.set(variable);
             }
@@ -229,6 +252,15 @@ impl<'a> LayerReader<'a> {
         }
         self.settings.push(file);
         Ok(())
+    }
+
+    /// Notes what these mistakes leave out. In the user's own files, the first is an error.
+    fn leave_out(&mut self, own: bool, mistakes: Vec<ConfigError>) -> Result<(), ConfigError> {
+        if !own {
+            self.notices.extend(ConfigError::left_out(&mistakes));
+            return Ok(());
+        }
+        mistakes.into_iter().next().map_or(Ok(()), Err)
     }
 
     /// Adds the environment, the file given on the command line, and the other options.

@@ -56,14 +56,65 @@ fn hooks_of_the_person_count_and_those_of_the_project_wait_for_trust() {
 }
 
 #[test]
-fn a_mistake_in_a_hook_names_the_file_and_the_line_also_of_a_project_that_is_not_trusted() {
+fn a_mistake_in_a_hook_of_the_person_names_the_file_and_the_line() {
     let broken = "\n[[hooks.Stop]]\nmatcher = \"(\"\ncommand = \"x\"";
-    let world = LoadFixture::new(&[("repo/.caliban/config.toml", broken)]);
+    let mut world = LoadFixture::new(&[("home/config.toml", broken)]);
     let error = world.error();
-    let start = ".caliban/config.toml:2: `hooks.Stop.matcher` must be a name, names with |";
+    let start = "home/config.toml:2: `hooks.Stop.matcher` must be a name, names with |";
     assert!(error.starts_with(start), "{error}");
-    let world = LoadFixture::new(&[("repo/.claude/settings.json", "{\n\"hooks\": {\"Stop\": 3}}")]);
-    assert_eq!(world.error(), ".claude/settings.json:2: `hooks.Stop` must be a list, not 3");
+    let settings = "{\n\"hooks\": {\"Stop\": 3}}";
+    world = LoadFixture::new(&[("ann/.claude/settings.json", settings)]);
+    world.dirs.claude = Some(world.top.path().join("ann/.claude"));
+    assert_eq!(world.error(), "ann/.claude/settings.json:2: `hooks.Stop` must be a list, not 3");
+    world = LoadFixture::new(&[]);
+    world.overrides.settings = Some(settings.to_owned());
+    assert_eq!(world.error(), "--settings: `hooks.Stop` must be a list, not 3");
+}
+
+#[test]
+fn a_mistake_in_a_hook_of_the_project_leaves_out_that_hook_and_is_told() {
+    let settings = "{\"hooks\": {\"Stop\": [\n{\"matcher\": \"[\\n\\u001b[2J\", \"hooks\": [{\"command\": \"x\"}]},\n\
+                    {\"hooks\": [\n{\"command\": 3},\n{\"command\": \"y\", \"timeout\": 0},\n{\"command\": \"z\"}]},\n\
+                    4], \"PreToolUse\":\n5}}";
+    let ours = format!("\n[[hooks.Stop]]\nmatcher = \"(\"\ncommand = \"x\"\n{ENTRY}");
+    let world = LoadFixture::new(&[
+        ("repo/.claude/settings.json", settings),
+        ("repo/.claude/settings.local.json", "{\"hooks\":\n[]}"),
+        ("repo/.caliban/config.toml", &ours),
+    ]);
+    let loaded = world.load().unwrap();
+    let start = |line: &String| {
+        assert_eq!(line.lines().count(), 1, "{line}");
+        let end = "; it is left out until the file is corrected";
+        let rest = line.strip_suffix(end).unwrap_or_else(|| panic!("{line}"));
+        rest.split_once(", ").map_or(rest, |(start, _)| start).to_owned()
+    };
+    let told: Vec<String> = loaded.notices.iter().map(start).collect();
+    let expected = [
+        ".claude/settings.json:2: `hooks.Stop.matcher` must be a name",
+        ".claude/settings.json:4: `hooks.Stop.hooks.command` must be a quoted string",
+        ".claude/settings.json:5: `hooks.Stop.hooks.timeout` must be a number of seconds above 0",
+        ".claude/settings.json:7: an entry of `hooks.Stop` must be an object of keys and values",
+        ".claude/settings.json:8: `hooks.PreToolUse` must be a list",
+        ".caliban/config.toml:2: `hooks.Stop.matcher` must be a name",
+        ".claude/settings.local.json:2: `hooks` must be an object of keys and values",
+    ];
+    assert_eq!(told, expected);
+    let rest = [
+        ".claude/settings.json:6: hook Stop: z",
+        ".caliban/config.toml:5: hook PreToolUse(Bash): ./lint.sh",
+    ];
+    assert_eq!(world.untrusted(&loaded), rest);
+}
+
+#[test]
+fn many_mistakes_of_a_project_are_few_lines() {
+    let hooks = vec!["{\"hooks\": 3}"; 100].join(", ");
+    let settings = format!("{{\"hooks\": {{\"Stop\": [{hooks}]}}}}");
+    let world = LoadFixture::new(&[("repo/.claude/settings.json", &settings)]);
+    let notices = world.load().unwrap().notices;
+    assert_eq!(notices.len(), 9);
+    assert_eq!(notices[8], "and 92 more mistakes of this kind there");
 }
 
 #[test]

@@ -313,6 +313,22 @@ fn a_key_counts_for_a_project_only_where_somebody_has_decided_that_it_does() {
         "log.level",
     ];
     assert_eq!(free, expected);
+    // A mistake in a key leaves it out only if no value of it counts without consent.
+    let texts = ["", "plan", "ceiling", "abort", "dontAsk"].map(Value::from);
+    let others = [Value::from(false), Value::from(true), Value::from(0), Value::Array(Vec::new())];
+    for key in keys(&SCHEMA, "").iter().filter(|key| !trust_filter::may_narrow(key)) {
+        let path: Vec<String> = key.split('.').map(str::to_owned).collect();
+        for value in texts.iter().chain(&others) {
+            let mut below = value.clone();
+            for name in path.iter().rev() {
+                below = Value::Table([(name.clone(), below)].into_iter().collect());
+            }
+            let below = below.as_table().unwrap();
+            let (path, value) = (path.clone(), value.clone());
+            let setting = Setting { path, value, origins: Vec::new() };
+            assert!(trust_filter::widens(&setting, below), "{key} {}", setting.value);
+        }
+    }
 }
 
 #[test]
@@ -383,4 +399,49 @@ fn a_projects_files_lower_limits_and_raise_them_only_when_accepted() {
     ];
     assert_eq!(world.untrusted(&loaded), expected);
     assert_eq!(world.load_trusted().config.budget.max_usd, Some(1.6));
+}
+
+#[test]
+fn a_mistake_of_a_project_in_our_own_file_stops_nothing_where_it_could_not_narrow() {
+    let load = |text: &str| LoadFixture::new(&[("repo/.caliban/config.toml", text)]).load();
+    let text = "[permissions]\nallow = 3\nadditional_dirs = [4]\ndeny = [\"WebFetch\"]\n\
+                [mcp_servers.a]\ncommand = \"x\"\nargs = 3\n[mcp_servers.b]\ncommand = \"y\"\n\
+                [providers.c]\nkind = \"none\"\n[tui]\ntheme = \"\"\ncolour = 1\n[[hooks.Stop]]\nmatcher = \"x\"\n\
+                [[hooks.SessionEnd]]\ncommand = \"z\"\n[hooks.Nothing]\n";
+    let loaded = load(text).unwrap();
+    let told: Vec<&str> = loaded
+        .notices
+        .iter()
+        .map(|line| {
+            assert!(line.ends_with("; it is left out until the file is corrected"), "{line}");
+            line.split(", not").next().unwrap().split(';').next().unwrap()
+        })
+        .collect();
+    let expected = [
+        "2: `permissions.allow` must be a list",
+        "3: each entry of `permissions.additional_dirs` must be a quoted string",
+        "7: `mcp_servers.a.args` must be a list",
+        "11: `providers.c.kind` cannot be \"none\"",
+        "13: `tui.theme` must not be empty",
+        "14: unknown key `colour` in [tui]",
+        "15: `hooks.Stop` needs a `command`",
+        "19: unknown key `Nothing` in [hooks]",
+    ]
+    .map(|line| format!(".caliban/config.toml:{line}"));
+    assert_eq!(told, expected);
+    let untrusted: Vec<&str> = loaded.untrusted.iter().map(|thing| &*thing.what).collect();
+    assert_eq!(untrusted, ["hook SessionEnd: z", "mcp_servers.b: command = \"y\""]);
+    assert_eq!(loaded.config.permissions.deny, ["WebFetch"]);
+    for text in [
+        "permissions.deny = 3",
+        "permissions.mode = \"none\"",
+        "permissions.unknown = 3",
+        "unknown = 3",
+        "budget.max_usd = \"x\"",
+        "subagents.strict_tools = 3",
+        "subagents = 3",
+        "[",
+    ] {
+        load(text).unwrap_err();
+    }
 }

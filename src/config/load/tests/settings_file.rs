@@ -105,9 +105,11 @@ fn settings_files_stand_below_our_own_file_of_the_same_owner_and_the_flag_above_
 fn variables_that_cannot_be_set_are_errors_and_an_unknown_mode_is_a_notice() {
     let error = |env: &str| {
         let text = format!("{{\"env\":\n{{\"{env}\": \"x\"}}}}");
-        LoadFixture::new(&[("repo/.claude/settings.json", &text)]).error()
+        let mut world = LoadFixture::new(&[("ann/.claude/settings.json", &text)]);
+        world.dirs.claude = Some(world.top.path().join("ann/.claude"));
+        world.error()
     };
-    let start = ".claude/settings.json:2: `env.CALIBAN_DEPTH` counts agent levels";
+    let start = "ann/.claude/settings.json:2: `env.CALIBAN_DEPTH` counts agent levels";
     assert!(error("CALIBAN_DEPTH").starts_with(start), "{}", error("CALIBAN_DEPTH"));
     for name in ["", "A=B", "1A", "A\\n"] {
         assert!(error(name).contains("is not a valid variable name"), "{name}");
@@ -119,4 +121,43 @@ fn variables_that_cannot_be_set_are_errors_and_an_unknown_mode_is_a_notice() {
         (PermissionMode::Default, 0)
     );
     assert_eq!(loaded.notices, [".claude/settings.json:1: unknown permission mode auto ignored"]);
+}
+
+#[test]
+fn a_mistake_of_a_project_in_what_needs_trust_leaves_that_out_and_one_in_a_restriction_is_an_error()
+{
+    let load = |text: &str| LoadFixture::new(&[("repo/.claude/settings.json", text)]).load();
+    let text = "{\"env\": {\n\"1A\": \"x\",\n\"B\": [],\n\"C\": \"c\",\n\"CALIBAN_DEPTH\": 0},\n\
+                \"permissions\": {\"allow\": [\n3,\n\"Read\"], \"additionalDirectories\":\n\"x\", \"defaultMode\":\n{},\n\
+                \"deny\": [\"WebFetch\"]}}";
+    let loaded = load(text).unwrap();
+    let told = [
+        "3: `env.B` must be a quoted string, not a list",
+        "7: an entry of `permissions.allow` must be a quoted string, not 3",
+        "9: `permissions.additionalDirectories` must be a list, not a string",
+        "10: `permissions.defaultMode` must be a quoted string, not an object",
+        "2: `env.1A` is not a valid variable name: use letters, digits and _, not starting with a digit",
+        "5: `env.CALIBAN_DEPTH` counts agent levels and must not be set",
+    ];
+    let told = told.map(|line| {
+        format!(".claude/settings.json:{line}; it is left out until the file is corrected")
+    });
+    assert_eq!(loaded.notices, told);
+    let untrusted: Vec<&str> = loaded.untrusted.iter().map(|thing| &*thing.what).collect();
+    assert_eq!(untrusted, ["allow rule Read", "env C: c"]);
+    assert_eq!(loaded.config.permissions.deny, ["WebFetch"]);
+    let loaded = load("{\"env\":\n3}").unwrap();
+    let line = ".claude/settings.json:2: `env` must be an object of keys and values, not 3";
+    assert!(loaded.notices[0].starts_with(line), "{:?}", loaded.notices);
+    for text in [
+        "{\"permissions\": {\"deny\": [3]}}",
+        "{\"permissions\": {\"ask\": 3}}",
+        "{\"permissions\": 3}",
+        "{\"permissions\": {\"disableBypassPermissionsMode\": 3}}",
+        "{\"sandbox\": {\"failIfUnavailable\": 3}}",
+        "{\"disabledMcpjsonServers\": 3}",
+        "{\"permissions\": ",
+    ] {
+        load(text).unwrap_err();
+    }
 }
