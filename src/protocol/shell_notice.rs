@@ -14,7 +14,7 @@ pub struct ShellNotice {
     pub id: ShellId,
     /// The beginning of the command.
     pub command: String,
-    /// How it ended, as [`ShellEnd`](super::ShellEnd) says it.
+    /// How it ended, as [`ShellEnd`] says it.
     pub end: String,
 }
 
