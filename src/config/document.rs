@@ -56,7 +56,7 @@ struct DocumentReader<'a> {
     lines: LineIndex,
     path: Vec<String>,
     settings: Vec<Setting>,
-    /// What was left out, if that is possible here.
+    /// The invalid entries skipped so far; `None` if an invalid entry is an error.
     mistakes: Option<Vec<DocumentMistake>>,
 }
 

@@ -17,12 +17,12 @@ pub struct FileChange {
 /// filters) can make git store another one than the file holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DiffText {
-    /// The file's own, which git stores.
+    /// The text on disk, which is also the one that git stores.
     #[default]
     Plain,
-    /// The file's own, though git stores another one.
+    /// The text on disk, which differs from the one that git stores.
     OnDisk,
-    /// What git stores, though the file holds another one.
+    /// The text that git stores, which differs from the one on disk.
     Stored,
 }
 

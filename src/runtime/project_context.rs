@@ -32,13 +32,13 @@ pub(super) struct ProjectContext {
     known: Memory,
     /// How often messages had been taken out of the conversation when the last note was sent.
     removals_at_note: Option<u32>,
-    /// What git says about the repository, until a note has it.
+    /// A summary of the repository's state, until the first prompt takes it.
     repository: Option<String>,
     /// The state before the last note.
     before_note: Option<NoteState>,
 }
 
-/// What the notes of a conversation depend on.
+/// The state that a rejected prompt restores.
 struct NoteState {
     known: Memory,
     removals_at_note: Option<u32>,

@@ -63,11 +63,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         let home = top.join("home");
-        for folder in ["me/work/.git", "me/other/.git", "me/other/sub", "me/plain", "me/shots"] {
+        for folder in ["me/app/.git", "me/other/.git", "me/other/sub", "me/plain", "me/shots"] {
             fs::create_dir_all(home.join(folder)).unwrap();
         }
-        let (cwd, me) = (home.join("me/work"), home.join("me"));
-        for file in ["a.png", "other/a.png", "plain/a.png", "shots/a.png", "work/a.png"] {
+        let (cwd, me) = (home.join("me/app"), home.join("me"));
+        for file in ["a.png", "other/a.png", "plain/a.png", "shots/a.png", "app/a.png"] {
             let mut png = std::io::Cursor::new(Vec::new());
             image::DynamicImage::new_rgb8(2, 2)
                 .write_to(&mut png, image::ImageFormat::Png)
@@ -79,13 +79,13 @@ mod tests {
             ("../../a.png", "other/sub/out.png"),
             ("../a.png", "other/sub/in.png"),
             ("../shots", "other/folder"),
-            ("../work/a.png", "other/work.png"),
+            ("../app/a.png", "other/app.png"),
             ("../a.png", "plain/out.png"),
             ("a.png", "plain/in.png"),
             ("other/a.png", "own.png"),
             ("other/out.png", "chain.png"),
             ("shots", "pictures"),
-            ("../shots", "work/shots"),
+            ("../shots", "app/shots"),
         ] {
             symlink(target, me.join(link)).unwrap();
         }
@@ -102,7 +102,7 @@ mod tests {
             ("other/folder/a.png", "shots/a.png"),
             ("plain/out.png", "a.png"),
             ("chain.png", "a.png"),
-            ("work/shots/a.png", "shots/a.png"),
+            ("app/shots/a.png", "shots/a.png"),
         ] {
             let (file, target) = (me.join(file), me.join(target));
             let line = format!(
@@ -119,7 +119,7 @@ mod tests {
             "a.png",
             "other/a.png",
             "other/sub/in.png",
-            "other/work.png",
+            "other/app.png",
             "plain/in.png",
             "own.png",
             "pictures/a.png",

@@ -1,4 +1,4 @@
-//! What decides which commands of a line run, and how often: the words of `for` and `case`.
+//! The words of `for` and `case`, which decide whether and how often a line's commands run.
 
 use tree_sitter::Node;
 

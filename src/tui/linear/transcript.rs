@@ -64,7 +64,7 @@ impl TranscriptLog {
         speech: &mut Speech,
     ) {
         let ids = transcript.ids();
-        // One that was cleared for another conversation goes on with higher ids.
+        // After a switch of conversations, ids continue from higher numbers.
         let seen = |next: &ItemId| ids.start < *next && *next <= ids.end;
         let next = self.next.filter(seen).unwrap_or_else(|| {
             let first = ids.start.max(ids.end.saturating_sub(LAST_ITEMS));

@@ -1,4 +1,4 @@
-//! What the last line of a turn counts.
+//! The figures in the last line of a turn.
 
 use std::time::Duration;
 

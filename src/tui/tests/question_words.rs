@@ -1,4 +1,4 @@
-//! What questions, and the lines about those who ask, say.
+//! The wording of questions, and of the lines that name the agent asking.
 
 use crossterm::event::KeyCode;
 
