@@ -42,6 +42,8 @@ pub fn items(model: &TuiModel, query: &str, paths: &[String]) -> Vec<MenuItem> {
 
 /// The text that mentions a file, and nothing else that a part of its name may look like.
 fn mention_of(path: &str) -> Option<String> {
+    // The project may have a folder by the name that means the user's home.
+    let path = if path.starts_with('~') { &format!("./{path}") } else { path };
     let names_it = |mention: &String| {
         mentioned_paths(mention).eq([(mention.as_str(), path)])
             && mentioned_agents(mention, |_| false).next().is_none()
@@ -117,6 +119,8 @@ mod tests {
             ("x(@~/secret.png", None),
             ("zz @agent-explore b.txt", None),
             ("a\"b c", None),
+            ("~/secret.png", Some("@./~/secret.png")),
+            ("a/~/b", Some("@a/~/b")),
         ] {
             assert_eq!(mention_of(path).as_deref(), mention, "{path}");
         }
