@@ -17,6 +17,7 @@ mod command;
 mod compare;
 mod options;
 mod restriction;
+mod star;
 mod word;
 
 pub use command::CommandPattern;

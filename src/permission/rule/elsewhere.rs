@@ -313,9 +313,11 @@ fn is_other_file(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
         let is_own = |top: &PathBuf| top.join(name).is_file();
         return name.contains('/') || tops.iter().any(is_own);
     }
-    let own: Vec<PathBuf> = tops.iter().filter_map(|top| resolve(&top.join(name))).collect();
+    // Programs drop a slash behind the name of a file.
+    let name: PathBuf = Path::new(name).components().collect();
+    let own: Vec<PathBuf> = tops.iter().filter_map(|top| resolve(&top.join(&name))).collect();
     let is_other = |base: &PathBuf| {
-        let file = base.join(name);
+        let file = base.join(&name);
         file.is_file() && !resolve(&file).is_some_and(|file| own.contains(&file))
     };
     bases.iter().any(is_other)
@@ -327,23 +329,31 @@ fn leads_out(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     is_name && name_leads_out(&word.text, bases, tops)
 }
 
-/// Whether links lead the absolute path of a file in one of `tops` out of them.
+/// Whether links lead the absolute path of a file in one of `tops` out of them, however the path comes there.
 fn path_leads_out(path: &Path, tops: &[PathBuf]) -> bool {
-    tops.iter().any(|top| {
-        let below = path.strip_prefix(top).ok().and_then(Path::to_str);
-        below.is_some_and(|name| name_leads_out(name, std::slice::from_ref(top), tops))
-    })
+    let mut places =
+        path.is_absolute().then(|| entries_on(Path::new(""), path)).into_iter().flatten();
+    places.any(|entry| is_within(&entry, tops)) && places.any(|entry| !is_within(&entry, tops))
 }
 
 /// Whether links lead the relative name out of `tops`.
 fn name_leads_out(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
-    let name = Path::new(name);
-    let is_own = |real: PathBuf| tops.iter().any(|top| real.starts_with(top));
-    let parts = || name.ancestors().filter(|part| !part.as_os_str().is_empty());
-    bases
-        .iter()
-        .flat_map(|base| parts().map(|part| base.join(part)))
-        .any(|entry| entry.symlink_metadata().is_ok() && !resolve(&entry).is_some_and(is_own))
+    let mut entries = bases.iter().flat_map(|base| entries_on(base, Path::new(name)));
+    entries.any(|entry| !is_within(&entry, tops))
+}
+
+/// The files, folders and links through which the path leads from the folder, whatever separates their names.
+fn entries_on(folder: &Path, path: &Path) -> impl Iterator<Item = PathBuf> {
+    let mut entry = folder.to_owned();
+    let steps = path.components().map(move |part| {
+        entry.push(part);
+        entry.clone()
+    });
+    steps.filter(|entry| entry.symlink_metadata().is_ok())
+}
+
+fn is_within(entry: &Path, tops: &[PathBuf]) -> bool {
+    resolve(entry).is_some_and(|real| tops.iter().any(|top| real.starts_with(top)))
 }
 
 /// The first word of the rule that links lead out of `tops`, or that an interpreter may complete to the

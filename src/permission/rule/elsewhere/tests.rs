@@ -265,10 +265,42 @@ fn a_star_in_a_rule_is_a_part_of_one_word_and_stays_in_its_folder() {
     let path = build.join("*");
     let bench = bench.allow(&format!("Bash(rm {})", path.display())).allow("Bash(dd if=build/*)");
     bench.asks([format!("rm {}", build.join("out/f").display()), "dd if=build/out".to_owned()]);
-    bench.allows([format!("rm {}", build.join("f").display()), "dd if=build/f".to_owned()]);
+    bench.allows([format!("rm {}", build.join("f").display())]);
     // What denies holds for further words too.
     let bench = JudgeFixture::new().allow("Bash").deny("Bash(git * main)");
     bench.denies(["git push origin main"]);
+}
+
+#[test]
+fn a_link_leads_no_star_out_of_the_project_however_the_word_is_written() {
+    let bench = JudgeFixture::new();
+    let project = bench.root.join("project");
+    let (inside, outside) = (project.join("in"), bench.root.join("outside"));
+    fs::create_dir_all(&inside).unwrap();
+    fs::create_dir_all(&outside).unwrap();
+    fs::write(outside.join("x.js"), "").unwrap();
+    std::os::unix::fs::symlink(outside.join("x.js"), inside.join("x.js")).unwrap();
+    std::os::unix::fs::symlink(&project, bench.root.join("way")).unwrap();
+    let (inside, way) = (inside.display(), bench.root.join("way/in"));
+    let words = [
+        "in/*".to_owned(),
+        format!("{}/*", way.display()),
+        format!("if={inside}/*"),
+        format!("--from-file={inside}/*"),
+        format!("f=@{inside}/*"),
+        format!("file://{inside}/*"),
+    ];
+    let allow = |bench: JudgeFixture, word: &String| {
+        ["node", "own"].iter().fold(bench, |bench, it| bench.allow(&format!("Bash({it} {word})")))
+    };
+    let bench = words.iter().fold(bench, allow);
+    for word in &words {
+        for end in ["x.js", "x.js/", "x.js//", "x.js/.", "./x.js/", "%2e%2e/x.js"] {
+            let word = word.replace('*', end);
+            bench.asks([format!("node {word}"), format!("own {word}")]);
+        }
+    }
+    bench.allows(["own in/y.js".to_owned(), format!("own {}/y.js", way.display())]);
 }
 
 #[test]
