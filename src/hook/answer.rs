@@ -22,14 +22,26 @@ pub(super) struct HookAnswer {
     pub lines: Vec<String>,
 }
 
-/// Parses the exit code and output of a command that has ended. The error is a few words for the user.
-pub(super) fn from_exit(event: HookEvent, done: &FilterOutput) -> Result<HookAnswer, String> {
+/// Parses the exit code and output of a command that has ended and read `input`. The error is a few words for
+/// the user.
+pub(super) fn from_exit(
+    event: HookEvent,
+    done: &FilterOutput,
+    input: &Value,
+) -> Result<HookAnswer, String> {
+    let stdout = done.stdout.text();
     let mut answer = match done.exit {
-        CommandExit::Code(0) if done.stdout.is_cut && may_be_json(&done.stdout.text()) => {
+        // The denial may follow.
+        CommandExit::Code(0) if done.stdout.is_cut && !is_plain_context(event, &stdout) => {
             unread(event, "its answer is too long to be read".to_owned())
-                .or_else(|_| from_stdout(event, &done.stdout.text()))?
+                .or_else(|_| from_stdout(event, &stdout))?
         }
-        CommandExit::Code(0) => from_stdout(event, &done.stdout.text())?,
+        CommandExit::Code(0) => match from_stdout(event, &stdout)? {
+            answer if answer.output.allows() && repeats(&stdout, input) => {
+                unread(event, "its answer is a part of the call, which the model wrote".to_owned())?
+            }
+            answer => answer,
+        },
         CommandExit::Code(BLOCK_EXIT_CODE) => from_block(event, &done.stderr.text())?,
         exit => return Err(describe_failure(exit, &done.stderr.text())),
     };
@@ -47,9 +59,33 @@ fn is_json(stdout: &str) -> bool {
     stdout.trim_start_matches(is_blank).starts_with('{')
 }
 
-/// Whether the beginning of an output may be that of a JSON answer.
-fn may_be_json(stdout: &str) -> bool {
-    is_json(stdout) || stdout.chars().all(is_blank)
+/// Whether the beginning of an output is text for the model, and no JSON answer.
+fn is_plain_context(event: HookEvent, stdout: &str) -> bool {
+    takes_text(event) && !is_json(stdout) && !stdout.chars().all(is_blank)
+}
+
+/// Whether plain text is for the model. For other events, it is just the program's own output.
+fn takes_text(event: HookEvent) -> bool {
+    matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart)
+}
+
+/// Whether the output is a text or value of the hook's own input.
+fn repeats(stdout: &str, input: &Value) -> bool {
+    let text = stdout.trim_matches(is_blank);
+    let json = serde_json::from_str(text).ok();
+    is_part(text, json.as_ref(), input)
+}
+
+fn is_part(text: &str, json: Option<&Value>, of: &Value) -> bool {
+    json == Some(of)
+        || match of {
+            Value::String(value) => value.contains(text),
+            Value::Array(items) => items.iter().any(|item| is_part(text, json, item)),
+            Value::Object(fields) => {
+                fields.iter().any(|(key, value)| key.contains(text) || is_part(text, json, value))
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
 }
 
 /// Whether the character may stand before or after a JSON answer. Some programs write a byte order mark.
@@ -80,8 +116,7 @@ fn denies_unread(event: HookEvent) -> bool {
 
 fn from_stdout(event: HookEvent, stdout: &str) -> Result<HookAnswer, String> {
     let text = stdout.trim_matches(is_blank);
-    // For other events, plain text is just the program's own output.
-    let is_context = matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart);
+    let is_context = takes_text(event);
     let mut answer = HookAnswer::default();
     if is_json(text) {
         match serde_json::from_str(text) {

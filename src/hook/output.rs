@@ -49,6 +49,11 @@ impl PermissionDecision {
 }
 
 impl HookOutput {
+    /// Whether it lets a call run without a question, or changes it.
+    pub(super) fn allows(&self) -> bool {
+        self.decision == Some(PermissionDecision::Allow) || self.input.is_some()
+    }
+
     /// Merges the output of another hook for the same event. The later hook's input wins.
     pub fn merge(mut self, other: Self) -> Self {
         let Self { decision, block, input, context, stop } = other;

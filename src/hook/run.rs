@@ -219,7 +219,7 @@ impl HookRun {
             let advice = start_advice(code);
             format!("{why}{}{}", advice.unwrap_or_default(), hint.unwrap_or_default())
         };
-        match answer::from_exit(self.event, &done) {
+        match answer::from_exit(self.event, &done, &self.input) {
             Err(why) if !has_started => self.start_failed(hook, failed(why)),
             answer => answer.map_err(|why| HookFailure::Failed(failed(why))),
         }
