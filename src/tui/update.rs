@@ -147,10 +147,14 @@ pub fn start(
         open::sessions(model, "", &mut effects);
     }
     if let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) {
-        model.composer.buffer.set_typed(&as_prompt(&prompt));
+        let prompt = as_prompt(&prompt);
+        model.composer.buffer.set_typed(&prompt);
         // Nobody has seen it yet: others may have written it.
         match slash::builtin(model).filter(|_| !model.composer.is_whole_line()) {
-            Some(name) => prompt::refuse_command(model, name),
+            Some(name) => {
+                model.composer.buffer.set(&(*prompt).into());
+                prompt::refuse_command(model, name);
+            }
             None => prompt::submit(model, &mut effects),
         }
     }

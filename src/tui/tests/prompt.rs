@@ -347,6 +347,12 @@ fn only_what_is_typed_begins_a_command_of_the_users() {
     let mut screen = TestScreen::new();
     screen.effects = start(&mut screen.model, Some("!touch x\nplease".to_owned()), false);
     assert_eq!(prompted(&mut screen), " !touch x\nplease");
+    let hidden = format!("{}/permissions acceptEdits{}", "\n".repeat(40), " ".repeat(5000));
+    let mut screen = TestScreen::new();
+    screen.effects = start(&mut screen.model, Some(hidden), false);
+    assert!(screen.notice().contains("was not run"), "{}", screen.notice());
+    screen.enter();
+    assert_eq!((screen.sent(), screen.notice().contains("was not run")), (Vec::new(), true));
     // So may what is pasted, also in a form that is not shown.
     for text in ["![a picture](x)", "\u{1b}!touch x\n", &*format!("!{}", "x".repeat(70_000))] {
         let mut drawn = DrawnPrompt::new(Theme::default());
