@@ -387,7 +387,7 @@ fn last_word(head: &str) -> &str {
 }
 
 /// Whether the end of the text may be inside quotes of bash: one is open, or quotes may have another
-/// meaning within `$(…)`, backquotes, `${…}` and `$'…'`.
+/// meaning within `$(…)`, backquotes, `${…}` and `$'…'`, behind a comment, and in a here-document.
 fn may_be_quoted(text: &str) -> bool {
     let mut open = None;
     let mut letters = text.chars();
@@ -403,7 +403,8 @@ fn may_be_quoted(text: &str) -> bool {
     }
     let has_quotes = text.contains(['\'', '"']);
     let has_inner = ["$(", "`", "${", "$'"].iter().any(|sign| text.contains(sign));
-    open.is_some() || has_quotes && has_inner
+    let has_lines = text.contains('\n') && (has_quotes || text.contains("<<"));
+    open.is_some() || has_quotes && has_inner || has_lines
 }
 
 #[cfg(test)]
@@ -423,6 +424,9 @@ mod tests {
             ("!ls \"$(ls \"a", false),
             ("!ls $'\\' a", false),
             ("!ls `echo \"` a", false),
+            ("!ls b\nls a", true),
+            ("!cat <<E\na", false),
+            ("!ls # '\nls '", false),
         ] {
             let mut composer = Composer::default();
             composer.buffer.insert(line);
