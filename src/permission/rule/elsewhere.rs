@@ -4,7 +4,6 @@
 //! `Bash(git commit:*)` for its repository and hooks: in a folder that was unpacked there, an agent
 //! must not run something else by those names.
 
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use crate::disk::{
@@ -26,12 +25,6 @@ const INTERPRETERS: [&str; 16] = [
     "python", "ruby", "scala", "ts-node", "tsx",
 ];
 
-/// The beginnings of the names of files by which an interpreter enters a folder that it is given.
-const ENTRY_STEMS: [&str; 4] = ["__init__", "__main__", "index", "package"];
-
-/// A folder with more entries may contain any. Reading a thousand takes about a millisecond.
-const MAX_ENTRIES: usize = 5_000;
-
 /// Programs that run git in the folder where they start, besides those with git in their name.
 const FRONT_ENDS: [&str; 13] = [
     "cz",
@@ -51,6 +44,9 @@ const FRONT_ENDS: [&str; 13] = [
 
 /// Error for a command that may run anywhere.
 const UNKNOWN_FOLDER: &str = "the folder it runs in is known only at run time";
+
+/// Error for an interpreter in another folder than the rule was written for.
+const INTERPRETER_BELOW: &str = "an interpreter finds other programs by the same names there";
 
 /// A hint how to make the rule apply.
 const OWN_RULE_HINT: &str = "to allow it here, put the rule into the project's own settings";
@@ -97,13 +93,8 @@ pub fn elsewhere_reason(
     }
     let bases = known.unwrap_or_default();
     let is_at_top = !bases.is_empty() && bases.iter().all(|base| is_top(base, &tops));
-    let is_other = |word: &Word| {
-        let names = names_in(word);
-        match runs_files(command) {
-            true => may_be_other_entry(&names, bases, &tops),
-            false => names.iter().any(|name| is_other_file(name, bases, &tops)),
-        }
-    };
+    let is_other =
+        |word: &Word| names_in(word).iter().any(|name| is_other_file(name, bases, &tops));
     if let Some(base) = bases.iter().find(|base| !is_plain(base)) {
         return Some(format!("programs may take the name of {} for text", places.show(base)));
     }
@@ -111,12 +102,15 @@ pub fn elsewhere_reason(
     if let Some(word) = words().find(|word| is_other(word)) {
         return Some(format!("{} is not the project's own there", word.raw));
     }
+    if !named.has_folder && !is_at_top && runs_files(command) {
+        return Some(INTERPRETER_BELOW.to_owned());
+    }
     if !named.has_folder
         && let Some(word) = words().find(|word| !is_plain_word(&word.text))
     {
         return Some(format!("{} is not a plain name, so it may name any file there", word.raw));
     }
-    if let Some(word) = led_out_word(command, named, bases, &tops) {
+    if let Some(word) = led_away_word(command, named, bases, &tops) {
         return Some(format!("a link of the project leads {} elsewhere", word.raw));
     }
     if bases.iter().any(|base| !base.is_dir()) && (names_git(command) || names_file(command, named))
@@ -326,20 +320,25 @@ fn is_other_file(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
 /// Whether the word is a relative name that links lead out of `tops`.
 fn leads_out(word: &Word, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     let is_name = is_name(&word.text) && !word.text.starts_with('-') && word.literal;
-    is_name && name_leads_out(&word.text, bases, tops)
+    let mut entries = bases.iter().flat_map(|base| entries_on(base, Path::new(&word.text)));
+    is_name && entries.any(|entry| !is_within(&entry, tops))
 }
 
-/// Whether links lead the absolute path of a file in one of `tops` out of them, however the path comes there.
-fn path_leads_out(path: &Path, tops: &[PathBuf]) -> bool {
-    let mut places =
+/// Whether the absolute path of a file in one of `tops` passes a link there, however it comes there.
+fn path_is_led_away(path: &Path, tops: &[PathBuf]) -> bool {
+    let mut entries =
         path.is_absolute().then(|| entries_on(Path::new(""), path)).into_iter().flatten();
-    places.any(|entry| is_within(&entry, tops)) && places.any(|entry| !is_within(&entry, tops))
+    entries.any(|entry| is_within(&entry, tops)) && entries.any(|entry| is_led_away(&entry, tops))
 }
 
-/// Whether links lead the relative name out of `tops`.
-fn name_leads_out(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
+/// Whether the relative name passes a link, or leads out of `tops`.
+fn name_is_led_away(name: &str, bases: &[PathBuf], tops: &[PathBuf]) -> bool {
     let mut entries = bases.iter().flat_map(|base| entries_on(base, Path::new(name)));
-    entries.any(|entry| !is_within(&entry, tops))
+    entries.any(|entry| is_led_away(&entry, tops))
+}
+
+fn is_led_away(entry: &Path, tops: &[PathBuf]) -> bool {
+    entry.is_symlink() || !is_within(entry, tops)
 }
 
 /// The files, folders and links through which the path leads from the folder, whatever separates their names.
@@ -356,79 +355,23 @@ fn is_within(entry: &Path, tops: &[PathBuf]) -> bool {
     resolve(entry).is_some_and(|real| tops.iter().any(|top| real.starts_with(top)))
 }
 
-/// The first word of the rule that links lead out of `tops`, or that an interpreter may complete to the
-/// name of such a link.
-fn led_out_word<'a>(
+/// The first word of the rule that links lead to another file than the one that it names.
+fn led_away_word<'a>(
     command: &'a SimpleCommand,
     named: RuleMatch<'_>,
     bases: &[PathBuf],
     tops: &[PathBuf],
 ) -> Option<&'a Word> {
-    let runs_files = runs_files(command);
-    let counts = runs_files && !named.is_whole();
-    let star_leads_out = |word: &Word| {
-        names_in(word).into_iter().any(|name| name_leads_out(name, bases, tops))
-            || path_leads_out(Path::new(&word.text), tops)
+    let counts = runs_files(command) && !named.is_whole();
+    let star_is_led_away = |word: &Word| {
+        names_in(word).into_iter().any(|name| name_is_led_away(name, bases, tops))
+            || path_is_led_away(Path::new(&word.text), tops)
     };
-    let mut links = OutsideLinks { tops, stems: HashMap::new() };
     // The program itself may be a link, as in a virtual environment.
     let mut words = command.words.iter().take(named.words()).skip(1);
     words.find(|word| {
-        named.has_star() && star_leads_out(word)
-            || counts && leads_out(word, bases, tops)
-            || runs_files && links.may_complete(word, bases)
+        named.has_star() && star_is_led_away(word) || counts && leads_out(word, bases, tops)
     })
-}
-
-/// The links that lead out of `tops`.
-struct OutsideLinks<'a> {
-    tops: &'a [PathBuf],
-    /// The beginnings of their names, by folder.
-    stems: HashMap<PathBuf, HashSet<String>>,
-}
-
-impl OutsideLinks<'_> {
-    /// Whether an interpreter may complete a name in the word to that of such a link.
-    fn may_complete(&mut self, word: &Word, bases: &[PathBuf]) -> bool {
-        let names = names_in(word);
-        bases.iter().any(|base| names.iter().any(|name| self.complete(base, name)))
-    }
-
-    /// The same for one name: `x` may be `x.py`, the module `a.b` may be `a/b.py`, and a folder is
-    /// entered by a file in it.
-    fn complete(&mut self, base: &Path, name: &str) -> bool {
-        let (folder, last) = name.rsplit_once('/').unwrap_or(("", name));
-        // A file with its ending is meant by the whole name.
-        if last.contains('.') && base.join(name).is_file() {
-            return false;
-        }
-        let mut folder = base.join(folder);
-        if matches!(last, "" | "." | "..") {
-            return self.has(&folder.join(last), &ENTRY_STEMS);
-        }
-        last.split('.').filter(|part| !part.is_empty()).any(|part| {
-            let is_link = self.has(&folder, &[part]);
-            folder.push(part);
-            is_link || self.has(&folder, &ENTRY_STEMS)
-        })
-    }
-
-    /// Whether a link in the folder has a name with one of these beginnings.
-    fn has(&mut self, folder: &Path, stems: &[&str]) -> bool {
-        let Self { tops, stems: known } = self;
-        let leads_out = |link: &Path| {
-            !resolve(link).is_some_and(|real| tops.iter().any(|top| real.starts_with(top)))
-        };
-        let read = || {
-            let entries = folder.read_dir().into_iter().flatten().flatten();
-            let links = entries.filter(|entry| entry.file_type().is_ok_and(|it| it.is_symlink()));
-            let links = links.filter(|link| leads_out(&link.path()));
-            let names = links.map(|link| link.file_name().to_string_lossy().into_owned());
-            names.filter_map(|name| stem(&name).map(str::to_owned)).collect()
-        };
-        let known = known.entry(folder.to_owned()).or_insert_with(read);
-        stems.iter().any(|stem| known.contains(*stem))
-    }
 }
 
 /// Whether a word of the rule says where a file is.
@@ -471,59 +414,6 @@ fn may_run_git(command: &SimpleCommand) -> bool {
     let mut words = command.words.iter();
     words.any(|word| word.text.contains("git") || word.raw.contains("git"))
         || command.words.first().is_some_and(|word| !word.literal)
-}
-
-/// Whether one of the relative names may lead an interpreter to anything that is not the project's own.
-fn may_be_other_entry(names: &[&str], bases: &[PathBuf], tops: &[PathBuf]) -> bool {
-    if names.is_empty() || bases.is_empty() {
-        return !names.is_empty();
-    }
-    bases.iter().any(|base| {
-        let stems = Stems::of_folder(base);
-        names.iter().any(|name| {
-            let entry = resolve(&base.join(name));
-            let is_own =
-                tops.iter().any(|top| entry.is_some() && resolve(&top.join(name)) == entry);
-            !is_own && (name.contains('/') || stems.may_have(base, name))
-        })
-    })
-}
-
-/// The beginnings of the names in a folder: an interpreter resolves `build` to `build.js`, and the module
-/// `tool.cli` to `tool.py`.
-struct Stems {
-    known: HashSet<String>,
-    /// The folder has more of them, or some cannot be read.
-    is_partial: bool,
-}
-
-impl Stems {
-    fn of_folder(folder: &Path) -> Self {
-        let (mut known, mut is_partial) = (HashSet::new(), false);
-        for (at, entry) in folder.read_dir().into_iter().flatten().enumerate() {
-            match entry {
-                Ok(entry) if at < MAX_ENTRIES => {
-                    known.extend(stem(&entry.file_name().to_string_lossy()).map(str::to_owned));
-                }
-                _ => {
-                    is_partial = true;
-                    break;
-                }
-            }
-        }
-        Self { known, is_partial }
-    }
-
-    /// Whether the folder may contain an entry that is meant by the name. `.` and `..` have no stem: they
-    /// are what is there.
-    fn may_have(&self, folder: &Path, name: &str) -> bool {
-        let is_known = stem(name).is_some_and(|stem| self.known.contains(stem));
-        self.is_partial || is_known || folder.join(name).exists()
-    }
-}
-
-fn stem(name: &str) -> Option<&str> {
-    name.split('.').find(|part| !part.is_empty())
 }
 
 #[cfg(test)]

@@ -258,20 +258,14 @@ fn a_dash_of_the_line_in_front_of_unknown_text_may_begin_an_option() {
 #[test]
 fn none_of_too_many_names_may_begin_with_a_dash() {
     let mut bench = JudgeFixture::new();
-    for program in ["own", "npx own", "python3 -m own", "xz", "cp"] {
+    for program in ["own", "npx own", "xz", "cp"] {
         bench = bench.allow(&format!("Bash({program}:*)"));
     }
     let project = bench.places.project.clone();
     for at in 0..300 {
         fs::write(project.join(format!("src/f{at}")), "").unwrap();
     }
-    let lines = [
-        "cd src; own *",
-        "cd src; npx own *",
-        "cd src; python3 -m own *",
-        "cd src; xz *",
-        "cd src; cp * ..",
-    ];
+    let lines = ["cd src; own *", "cd src; npx own *", "cd src; xz *", "cd src; cp * .."];
     bench.asks(["cd src; own *"]);
     fs::remove_file(project.join("src/dangling")).unwrap();
     bench.allows(lines);
