@@ -5,6 +5,7 @@
 //! between, the open fails, so the path that was judged is the path that is used.
 
 mod blocking;
+mod entries;
 mod folder;
 mod found_file;
 mod links;
@@ -17,6 +18,7 @@ mod scope;
 pub mod testing;
 
 pub use blocking::block_in_place;
+pub use entries::entries;
 pub use folder::{Folder, open};
 pub use found_file::FoundFile;
 pub use links::has_link;

@@ -15,6 +15,7 @@ use super::wrapper;
 use super::writers::copies::CopiedTree;
 use super::writers::folders::{HandledPath, PathChange, copied_trees, handled_paths};
 use super::writers::{self, WriteEffect};
+use crate::disk::entries;
 
 pub mod harmless;
 mod lists;
@@ -206,7 +207,8 @@ fn has_relative_link(folder: &PathTarget) -> bool {
     let mut left = MAX_MOVED_ENTRIES;
     let mut folders: Vec<PathBuf> = folder.resolved.clone().into_iter().collect();
     while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let Some(entries) = entries(&folder) else { return true };
+        for entry in entries {
             left = match left.checked_sub(1) {
                 Some(left) => left,
                 None => return true,

@@ -1,7 +1,8 @@
 //! Files that decide what runs: edits there are asked about wherever the files lie, and what they
 //! allow waits for the next start.
 
-use std::os::unix::fs::symlink;
+use std::fs::Permissions;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 use std::process::Command;
 
@@ -11,6 +12,7 @@ use crate::support::pty::{ENTER, ESC, Screen};
 use crate::support::run::Finished;
 use crate::support::scene::{Scene, bash};
 use crate::support::script::{Reply, text, tool_use};
+use crate::support::skip;
 
 const EDITS: [&str; 2] = ["--permission-mode", "acceptEdits"];
 const ALLOW_ALL: &str = "[permissions]\nallow = [\"Bash\"]\n";
@@ -336,4 +338,28 @@ async fn a_rule_of_the_users_own_always_counts_also_after_its_file_changes() {
     screen.wait_for("all done");
     assert!(scene.world.exists("a.txt"));
     scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_link_counts_in_a_folder_that_can_be_entered_and_not_listed() {
+    for folder in [".git/hooks", ".husky", ".dot/in"] {
+        let scene = Scene::new();
+        let project = scene.world.project_dir();
+        git(&project, &["init", "-q"]);
+        let (folder, target) = (project.join(folder), project.join("scripts/hook.sh"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir(project.join("scripts")).unwrap();
+        std::fs::write(&target, "old\n").unwrap();
+        symlink(&target, folder.join("pre-commit")).unwrap();
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o311)).unwrap();
+        scene.server.when("TASK-1").reply(tool_use("Write", write(&target, "new\n")));
+        scene.server.when("TASK-1").reply(text("done"));
+        let run = scene.world.run(["-p", "TASK-1 go"]).args(EDITS);
+        let Some(run) = run.by_ordinary_user() else {
+            return skip("a_link_counts_in_a_folder", "there is no setpriv");
+        };
+        run.finish().await.assert_code(0);
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(std::fs::read_to_string(&target).unwrap(), "old\n", "{}", folder.display());
+    }
 }

@@ -27,7 +27,7 @@ impl Form {
         if let Some(rest) = address(pattern) {
             let (host, path) = rest.split_once('/')?;
             let is_fixed = !host.is_empty() && !host.ends_with('*');
-            return (is_fixed && consists_of(host, ":") && consists_of(path, URL_PATH))
+            return (is_fixed && consists_of(host, ":") && consists_of(path, URL_TEXT))
                 .then_some(Self::Address);
         }
         if consists_of(pattern, "/") && !pattern.starts_with('-') {
@@ -41,18 +41,21 @@ impl Form {
         match self {
             Self::Name => text.chars().all(is_part),
             Self::Path => text.chars().all(|c| is_part(c) || c == '/'),
-            // The host alone reads what comes after the `?`.
+            // The host alone reads what comes after the `?`, unless a shell gets it first.
             Self::Address => {
                 let (path, query) = text.split_once('?').unwrap_or((text, ""));
                 path.chars().all(|c| is_part(c) || URL_PATH.contains(c))
-                    && query.chars().all(|c| c.is_ascii_graphic())
+                    && query.chars().all(|c| is_part(c) || URL_PATH.contains(c) || c == '%')
             }
         }
     }
 }
 
 /// Characters of the path of an address besides those of a name. A `%` could write a dot or a slash.
-const URL_PATH: &str = "/=&+,;:@~";
+const URL_PATH: &str = "/=+,:@~";
+
+/// Characters that an address in a pattern may have behind its host.
+const URL_TEXT: &str = "/=+,:@~?%&";
 
 /// Whether the character is part of a name.
 fn is_part(c: char) -> bool {
@@ -149,6 +152,11 @@ mod tests {
         for (pattern, text, expected) in [
             ("https://example.org/*", "https://example.org/x?y=z%20a..b", true),
             ("https://example.org/*", "https://example.org/x/y/", true),
+            ("https://example.org/x?y=*", "https://example.org/x?y=z", true),
+            ("https://example.org/*", "https://example.org/$(x)", false),
+            ("https://example.org/*", "https://example.org/?$(x)", false),
+            ("https://example.org/*", "https://example.org/;x", false),
+            ("URL=https://example.org/*", "URL=https://example.org/x", false),
             ("https://example.org/x/*", "https://example.org/x/%2e%2e/y", false),
             ("https://example.org/x/*", "https://example.org/x/../y", false),
             ("https://example.org/x/*", "https://example.org/x/{a,b}", false),

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use super::link;
 use super::place::{ProtectedPlace, ProtectionReason, fold};
-use crate::disk::{GitConfigPaths, checkout_around, has_dot_git, named_git_dirs, resolve_from};
+use crate::disk::{
+    GitConfigPaths, checkout_around, entries, has_dot_git, named_git_dirs, resolve_from,
+};
 
 /// Names of files and folders that make a folder with a `HEAD` file a repository.
 const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
@@ -82,6 +84,8 @@ pub(super) fn places(
         let targets: Vec<_> = paths.iter().filter_map(|it| resolve_from(checkout, it)).collect();
         paths.into_iter().chain(targets).collect::<BTreeSet<_>>().into_iter()
     };
+    let linked = folders.iter().find_map(GitDirs::unlisted_worktrees);
+    let unknown = unknown.or(linked.map(ProtectionReason::Unsearched));
     // A loop of links, or a folder that only git may be able to enter.
     let mut paths = hooks.iter().chain(&files);
     let unresolved = paths.find(|path| resolve_from(checkout, path).is_none());
@@ -140,7 +144,14 @@ impl GitDirs {
 
     /// The git folders of the linked worktrees.
     fn linked(&self) -> impl Iterator<Item = PathBuf> {
-        let entries = fs::read_dir(self.common().join("worktrees")).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).take(MAX_WORKTREES)
+        let folder = self.common().join("worktrees");
+        let all: Vec<_> = entries(&folder).into_iter().flatten().take(MAX_WORKTREES).collect();
+        all.into_iter().map(|entry| entry.path())
+    }
+
+    /// The folder of the linked worktrees, if not all of them are known.
+    fn unlisted_worktrees(&self) -> Option<PathBuf> {
+        let folder = self.common().join("worktrees");
+        entries(&folder).is_none_or(|mut all| all.nth(MAX_WORKTREES).is_some()).then_some(folder)
     }
 }

@@ -1,11 +1,11 @@
 //! Links out of protected places: their targets are protected as well.
 
-use std::fs::{self, DirEntry};
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
 use super::name;
 use super::place::{ProtectedPlace, ProtectionReason, fold};
-use crate::disk::{repository_root, resolve_from};
+use crate::disk::{entries, repository_root, resolve_from};
 use crate::permission::path::resolve;
 
 /// Maximum entries examined below a folder. If it has more, a link among them may lead anywhere.
@@ -34,7 +34,7 @@ pub(super) fn dot_links(folder: &Path, home: Option<&Path>) -> Vec<ProtectedPlac
     let folder = resolve(folder).unwrap_or_else(|| folder.to_owned());
     let root = repository_root(&folder, home).unwrap_or(&folder);
     let folders = folder.ancestors().take_while(|above| above.starts_with(root));
-    let found = folders.flat_map(dots).flat_map(|entry| match is_link(&entry) {
+    let of_entry = |entry: DirEntry| match is_link(&entry) {
         true => {
             let linked = link(&entry, root);
             let target = linked.iter().map(|(_, target)| target);
@@ -46,14 +46,19 @@ pub(super) fn dot_links(folder: &Path, home: Option<&Path>) -> Vec<ProtectedPlac
         // The contents of git's folder have their own places.
         false if entry.file_name() == ".git" => Vec::new(),
         false => places_below(&entry.path(), DOT_DEPTH, root, &folder),
+    };
+    let found = folders.flat_map(|folder| match dots(folder) {
+        Some(dots) => dots.into_iter().flat_map(of_entry).collect(),
+        None => vec![unsearched(folder, root)],
     });
     found.collect()
 }
 
 /// Returns the targets of the dot links of the home directory, and of those in its dot folders.
 pub(super) fn home_links(home: &Path) -> Vec<ProtectedPlace> {
+    let Some(dots) = dots(home) else { return vec![unsearched(home, home)] };
     let mut found = Vec::new();
-    for entry in dots(home) {
+    for entry in dots {
         let depth = match entry.file_name().to_string_lossy().as_ref() {
             ".config" => 2,
             ".local" => 1,
@@ -80,23 +85,23 @@ fn unsearched(folder: &Path, root: &Path) -> ProtectedPlace {
     ProtectedPlace::always(root.to_owned(), ProtectionReason::Unsearched(folder.to_owned()))
 }
 
-/// The entries of a folder that are protected by name.
-fn dots(folder: &Path) -> Vec<DirEntry> {
+/// The entries of a folder that are protected by name; `None` if they are not known.
+fn dots(folder: &Path) -> Option<Vec<DirEntry>> {
     let is_dot = |entry: &DirEntry| {
         let name = fold(&entry.file_name().to_string_lossy());
         name.starts_with('.') && !name::is_data(&[name])
     };
-    // A folder that cannot be listed holds no file to edit.
-    fs::read_dir(folder).into_iter().flatten().flatten().filter(is_dot).collect()
+    Some(entries(folder)?.filter(is_dot).collect())
 }
 
-/// The links in a folder and below it, each with its target; `None` if there are too many entries.
+/// The links in a folder and below it, each with its target; `None` if there are too many entries, or some are
+/// not known.
 fn links_below(folder: &Path, depth: usize, root: &Path) -> Option<Vec<(PathBuf, PathBuf)>> {
     let mut links = Vec::new();
     let mut left = MAX_ENTRIES;
     let mut folders = vec![(folder.to_owned(), depth)];
     while let Some((folder, depth)) = folders.pop() {
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        for entry in entries(&folder)? {
             left = left.checked_sub(1)?;
             if is_link(&entry) {
                 links.extend(link(&entry, root));

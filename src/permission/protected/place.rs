@@ -45,7 +45,7 @@ pub enum ProtectionReason {
     Startup,
     /// This dot link leads there.
     Link(PathBuf),
-    /// This folder has too many entries to look for links that may lead there.
+    /// This folder has too many entries to look for links that may lead there, or cannot be listed.
     Unsearched(PathBuf),
     /// The name of a file or folder on the way begins with a dot.
     DotName,
@@ -69,7 +69,8 @@ impl fmt::Display for ProtectionReason {
             Self::Startup => f.write_str("programs and settings are loaded from there"),
             Self::Link(link) => write!(f, "{} leads there", printable_path(link)),
             Self::Unsearched(folder) => {
-                write!(f, "{} has too many files to look for links", printable_path(folder))
+                let folder = printable_path(folder);
+                write!(f, "{folder} cannot be listed or has too many files to look for links")
             }
             Self::DotName => f.write_str("dot files can decide what programs run"),
             Self::Automation => f.write_str("tools run commands from it"),

@@ -2,9 +2,9 @@
 //! names.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::disk::entries;
 use crate::permission::path::PathTarget;
 use crate::permission::recursive::SearchOutcome;
 
@@ -30,7 +30,8 @@ impl CopiedTree {
         let mut left = MAX_ENTRIES;
         let mut folders = VecDeque::from([(real, PathBuf::new())]);
         while let Some((folder, below)) = folders.pop_front() {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let Some(entries) = entries(&folder) else { return SearchOutcome::TooMany };
+            for entry in entries {
                 let Some(next) = left.checked_sub(1) else { return SearchOutcome::TooMany };
                 left = next;
                 let below = below.join(entry.file_name());
