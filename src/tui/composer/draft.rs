@@ -26,9 +26,14 @@ pub fn type_letter(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenE
     edited(model, effects);
 }
 
-/// Updates the menu after a change of the draft.
+/// Updates the menu after a change of the draft, which takes the keyboard from an open question: no key
+/// that goes on with the draft is an answer.
 pub fn edited(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.composer.edited();
+    if let Some(open) = model.questions.open.as_mut().filter(|_| !model.composer.is_empty()) {
+        open.keyboard = false;
+        open.selected = None;
+    }
     model.composer.images.sends = false;
     model.notice.take_if(|notice| notice.cause == NoticeCause::Draft);
     model.queue.returned = (0, 0);

@@ -65,7 +65,7 @@ pub fn press_before(model: &mut TuiModel, press: impl FnOnce(&mut TuiModel)) {
     model.questions.waiting.insert(at, waiting);
     // The key may have shown a question that waited before.
     if model.questions.open.is_none() {
-        open.keyboard = model.composer.is_empty();
+        open.keyboard = model.composer.is_empty() && model.overlay.is_none();
         if let Some(unread) = &mut open.unread {
             unread.extend(model.now);
         }

@@ -292,3 +292,23 @@ fn a_held_digit_and_a_fast_burst_of_digits_never_answer() {
         assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
     }
 }
+
+#[test]
+fn what_is_typed_on_a_page_over_a_question_answers_nothing() {
+    for words in ["/cost", "/help"] {
+        let mut screen = TestScreen::new();
+        screen.unread = true;
+        screen.prompt("go").wait(2000).asks(&root(), 1, "main", "ls").draw();
+        screen.wait(100).write(words).enter().wait(2000).draw();
+        assert!(screen.model.overlay.is_some() && screen.model.questions.open.is_some());
+        screen.write("/").wait(1000).draw().write("1");
+        assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], "/1"), "{words}");
+        screen.key(KeyCode::Backspace).draw().key(KeyCode::Down).enter();
+        assert!(!screen.sent().iter().any(|it| matches!(it, Command::Answer { .. })), "{words}");
+    }
+    // The page closes within the time in which no key answers.
+    let (mut screen, _) = asked();
+    screen.unread = true;
+    screen.write("/help").enter().draw().wait(1000).esc().wait(100).draw().write("1");
+    assert_eq!((screen.sent(), screen.model.composer.text()), (vec![], ""));
+}
