@@ -37,8 +37,8 @@ pub(super) fn from_exit(
                 .or_else(|_| from_stdout(event, &stdout))?
         }
         CommandExit::Code(0) => match from_stdout(event, &stdout)? {
-            answer if answer.output.allows() && repeats(&stdout, input) => {
-                unread(event, "its answer is a part of the call, which the model wrote".to_owned())?
+            answer if answer.output.allows() && has_words_of_allowance(input) => {
+                without_allowance(event, answer)?
             }
             answer => answer,
         },
@@ -69,23 +69,42 @@ fn takes_text(event: HookEvent) -> bool {
     matches!(event, HookEvent::UserPromptSubmit | HookEvent::SessionStart)
 }
 
-/// Whether the output is a text or value of the hook's own input.
-fn repeats(stdout: &str, input: &Value) -> bool {
-    let text = stdout.trim_matches(is_blank);
-    let json = serde_json::from_str(text).ok();
-    is_part(text, json.as_ref(), input)
+/// Whether the hook's input has the words of an answer that lets a call run. The model wrote that input, and a
+/// hook may print it, also in parts or changed.
+fn has_words_of_allowance(input: &Value) -> bool {
+    let mut letters = String::new();
+    collect_letters(input, &mut letters);
+    let has = |words: &[&str]| words.iter().any(|word| letters.contains(word));
+    has(&["updatedinput"]) || has(&["decision", "behavior"]) && has(&["approve", "allow"])
 }
 
-fn is_part(text: &str, json: Option<&Value>, of: &Value) -> bool {
-    json == Some(of)
-        || match of {
-            Value::String(value) => value.contains(text),
-            Value::Array(items) => items.iter().any(|item| is_part(text, json, item)),
-            Value::Object(fields) => {
-                fields.iter().any(|(key, value)| key.contains(text) || is_part(text, json, value))
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => false,
-        }
+fn collect_letters(value: &Value, letters: &mut String) {
+    let add = |text: &str, letters: &mut String| {
+        let all = text.chars().filter(char::is_ascii_alphabetic);
+        letters.extend(all.map(|letter| letter.to_ascii_lowercase()));
+    };
+    match value {
+        Value::String(text) => add(text, letters),
+        Value::Array(items) => items.iter().for_each(|item| collect_letters(item, letters)),
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+            add(key, letters);
+            collect_letters(value, letters);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The same answer without what it allows: the rules decide. Where it changes the call, it is a denial, since
+/// the call as it is may be what the hook would keep from running.
+fn without_allowance(event: HookEvent, mut answer: HookAnswer) -> Result<HookAnswer, String> {
+    let why =
+        "its allowance does not count: the call has the words of one, and may be what it printed";
+    if answer.output.input.is_some() {
+        return unread(event, why.to_owned());
+    }
+    answer.output.decision = None;
+    answer.lines.push(why.to_owned());
+    Ok(answer)
 }
 
 /// Whether the character may stand before or after a JSON answer. Some programs write a byte order mark.
