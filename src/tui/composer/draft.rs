@@ -95,7 +95,10 @@ pub fn files_found(model: &mut TuiModel, query: &str, paths: &[String]) {
         return;
     }
     let items = match trigger.kind {
-        MenuKind::Path => paths.iter().map(|path| mention::shell_item(path)).collect(),
+        MenuKind::Path => {
+            let rows = paths.iter().map(|path| mention::shell_item(path));
+            rows.filter(|row| model.composer.takes_word(&row.insert)).collect()
+        }
         _ => mention::items(model, query, paths),
     };
     let selected = model.composer.menu.as_ref().map_or(0, |menu| menu.selected);

@@ -358,6 +358,13 @@ impl Composer {
         is_plain
     }
 
+    /// Whether bash reads this word, at the cursor of a `!` command, as a word: one with quotes only where
+    /// nothing before it gives quotes another meaning.
+    pub fn takes_word(&self, word: &str) -> bool {
+        let head = &self.buffer.text()[..self.buffer.cursor()];
+        !word.contains(['\'', '"', '$', '\\']) || is_plain_command(head)
+    }
+
     /// Replaces the opening character and the query with the selected row, and closes the menu.
     pub fn take_menu_item(&mut self) -> Option<MenuItem> {
         let menu = self.menu.take()?;
@@ -407,9 +414,38 @@ fn may_be_quoted(text: &str) -> bool {
     open.is_some() || has_quotes && has_inner || has_lines
 }
 
+/// Whether the text is made of words, single quotes and signs between commands alone.
+fn is_plain_command(text: &str) -> bool {
+    let is_plain = |c: char| c.is_alphanumeric() || " \t-_./=,:@%+~|;&>*?!".contains(c);
+    let outside = text.split('\'').step_by(2);
+    text.matches('\'').count() % 2 == 0 && outside.flat_map(str::chars).all(is_plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_with_quotes_is_completed_only_where_they_are_quotes() {
+        for (line, is_plain) in [
+            ("!ls a", true),
+            ("!FOO=1 ls | grep -v x; cat 'b $(c)' a", true),
+            ("!cat 'b", false),
+            ("!echo `cat a", false),
+            ("!echo $(( a", false),
+            ("!(( a", false),
+            ("!echo $[ a", false),
+            ("!cat <<E a", false),
+            ("!ls # a", false),
+            ("!ls\nls a", false),
+            ("!ls \\' a", false),
+        ] {
+            let mut composer = Composer::default();
+            composer.buffer.insert(line);
+            assert_eq!(composer.takes_word("'a b'"), is_plain, "{line}");
+            assert!(composer.takes_word("a.txt"), "{line}");
+        }
+    }
 
     #[test]
     fn a_path_is_completed_only_where_no_quote_is_open() {
