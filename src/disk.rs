@@ -5,10 +5,10 @@
 //! between, the open fails, so the path that was judged is the path that is used.
 
 mod blocking;
-mod entries;
 mod folder;
 mod found_file;
 mod links;
+mod list;
 mod programs;
 mod project_folders;
 mod repository;
@@ -18,10 +18,10 @@ mod scope;
 pub mod testing;
 
 pub use blocking::block_in_place;
-pub use entries::entries;
 pub use folder::{Folder, open};
 pub use found_file::FoundFile;
 pub use links::has_link;
+pub use list::list_folder;
 pub use programs::{is_system_program, programs_named};
 pub use project_folders::ProjectFolders;
 pub use repository::drivers::is_plain_filter;

@@ -30,7 +30,8 @@ pub mod user;
 pub use address::AddressHost;
 
 use super::links::has_link;
-use super::resolve::{normalize, passes_link, real, resolve};
+use super::list::list_folder;
+use super::resolve::{MAX_NAME, normalize, passes_link, real, resolve};
 use git_dir::{GitDir, GitLink, is_empty, is_hash, is_missing, parse_path, read_short};
 use index::{IndexEntry, TrackedFiles};
 use settings::RepositorySettings;
@@ -247,9 +248,11 @@ pub fn index_file(root: &Path) -> Option<PathBuf> {
     GitDir::open(root).ok().map(|git| git.index())
 }
 
-/// Whether the folder has a `.git`: a folder, file or link, valid or not.
+/// Whether the folder has a `.git`: a folder, file or link, valid or not. Where that cannot be looked up, such as
+/// behind a path that is too long for the system, a program that has entered the folder may find one.
 pub fn has_dot_git(folder: &Path) -> bool {
-    folder.join(".git").symlink_metadata().is_ok()
+    let is_name = |part: &OsStr| part.len() <= MAX_NAME;
+    !is_missing(&folder.join(".git")) && folder.iter().all(is_name)
 }
 
 /// Returns the nearest folder with a `.git`, from `dir` upwards.
@@ -280,7 +283,8 @@ fn holds_home(folder: &Path, home: Option<&Path>) -> bool {
 
 /// Returns the resolved folders of the checkouts around `dir`, and of the main checkout and all
 /// linked worktrees of their repositories. Everything in them is the project's, wherever in it an
-/// agent works. A checkout that contains the user's home is no project.
+/// agent works. A checkout that contains the user's home is no project. If the worktrees of one cannot be
+/// listed, they may be anywhere below `/`.
 pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let home = home.and_then(real);
     let is_project = |root: &Path| !home.as_ref().is_some_and(|home| home.starts_with(root));
@@ -289,8 +293,11 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
         if !real(folder).is_some_and(|folder| is_project(&folder)) {
             continue;
         }
-        let others = common_git_dir(folder).map(|common| checkouts_of(&common));
-        let all = std::iter::once(folder.to_owned()).chain(others.into_iter().flatten());
+        let Some(others) = common_git_dir(folder).map_or(Some(Vec::new()), |it| checkouts_of(&it))
+        else {
+            return vec!["/".into()];
+        };
+        let all = std::iter::once(folder.to_owned()).chain(others);
         for root in all.filter_map(real) {
             if is_project(&root) && !roots.contains(&root) {
                 roots.push(root);
@@ -301,17 +308,25 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// Returns the main checkout of a repository and its linked worktrees. Only those that name it in
-/// turn: a repository can name any folder of the user's. A bare one has no main checkout.
-fn checkouts_of(common: &Path) -> Vec<PathBuf> {
+/// turn: a repository can name any folder of the user's. A bare one has no main checkout. `None` if they cannot
+/// be listed.
+fn checkouts_of(common: &Path) -> Option<Vec<PathBuf>> {
     let main = common.parent().filter(|_| common.ends_with(".git")).map(Path::to_owned);
-    let linked = fs::read_dir(common.join("worktrees")).into_iter().flatten().flatten();
-    let linked = linked.take(MAX_WORKTREES).filter_map(|entry| {
-        let own = entry.path();
+    let worktrees = common.join("worktrees");
+    let all: Vec<_> = list_folder(&worktrees)?.take(MAX_WORKTREES).map(|it| it.path()).collect();
+    let is_unread = |own: &PathBuf| {
+        let named = own.join("gitdir");
+        read_short(&named).is_none() && !is_missing(&named)
+    };
+    if all.iter().any(is_unread) {
+        return None;
+    }
+    let linked = all.into_iter().filter_map(|own| {
         let dot_git = own.join(parse_path(&read_short(&own.join("gitdir"))?)?);
         let checkout = dot_git.parent()?.to_owned();
         (real(common_git_dir(&checkout)?)? == real(common)?).then_some(checkout)
     });
-    main.into_iter().chain(linked).collect()
+    Some(main.into_iter().chain(linked).collect())
 }
 
 /// Whether a link on the path leads out of the folder that contains it. Links in the user's home

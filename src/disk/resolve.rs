@@ -20,7 +20,7 @@ impl PathTarget {
 }
 
 /// Maximum length of a file name, in bytes.
-const MAX_NAME: usize = 255;
+pub(super) const MAX_NAME: usize = 255;
 
 /// Resolves every link of an absolute path, including dangling ones: a missing file resolves to
 /// where it would be created.

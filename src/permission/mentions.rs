@@ -15,7 +15,7 @@ use super::wrapper;
 use super::writers::copies::CopiedTree;
 use super::writers::folders::{HandledPath, PathChange, copied_trees, handled_paths};
 use super::writers::{self, WriteEffect};
-use crate::disk::entries;
+use crate::disk::list_folder;
 
 pub mod harmless;
 mod lists;
@@ -207,7 +207,7 @@ fn has_relative_link(folder: &PathTarget) -> bool {
     let mut left = MAX_MOVED_ENTRIES;
     let mut folders: Vec<PathBuf> = folder.resolved.clone().into_iter().collect();
     while let Some(folder) = folders.pop() {
-        let Some(entries) = entries(&folder) else { return true };
+        let Some(entries) = list_folder(&folder) else { return true };
         for entry in entries {
             left = match left.checked_sub(1) {
                 Some(left) => left,

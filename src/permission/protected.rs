@@ -14,7 +14,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::path::resolve;
-use crate::disk::GitConfigPaths;
+use crate::disk::{GitConfigPaths, has_dot_git};
 
 mod git;
 mod link;
@@ -67,12 +67,16 @@ impl ProtectedPlaces {
         let (file, inside) = (folded(path), root.map(folded));
         let everywhere = self.found.get(|| self.look());
         let here = dirs.protected.get(|| dirs.look(home, git));
-        let place = everywhere
-            .iter()
-            .chain(&*here)
-            .filter(|place| place.protects(&file, inside.as_deref()))
-            .min_by_key(|place| place.parts.len())
-            .map(ResolvedPlace::protection);
+        let nested: Vec<ResolvedPlace> = checkouts_within(path, root)
+            .flat_map(|checkout| git::places(checkout, home, git))
+            .flat_map(|place| ResolvedPlace::both_names(&place))
+            .collect();
+        let all = everywhere.iter().chain(&*here).chain(&nested);
+        let all = all.filter(|place| place.protects(&file, inside.as_deref()));
+        // A rule has to name the outermost place; one that may be anywhere it cannot name.
+        let (open, known): (Vec<_>, Vec<_>) = all.partition(|place| place.is_open());
+        let known = known.into_iter().min_by_key(|place| place.parts.len());
+        let place = known.into_iter().chain(open.into_iter().next()).map(ResolvedPlace::protection);
         // The path to the working directory or to the home says nothing about the files in it.
         let base = inside.or_else(|| home.map(folded).filter(|home| file.starts_with(home)));
         let below = &file[base.map_or(0, |base| base.len())..];
@@ -80,7 +84,12 @@ impl ProtectedPlaces {
         let first =
             first.map(|name| Protection { name: name.clone(), reason: ProtectionReason::Git });
         let named = name::protection(below).or(first);
-        let mut protections: Vec<_> = place.into_iter().chain(named).collect();
+        // A rule that names the folder around a repository does not mean its hooks.
+        let repository = below.iter().find(|name| *name == ".git");
+        let repository = repository
+            .filter(|_| named.as_ref().is_some_and(|named| named.name != ".git"))
+            .map(|name| Protection { name: name.clone(), reason: ProtectionReason::Git });
+        let mut protections: Vec<_> = place.chain(named).chain(repository).collect();
         if protections.is_empty()
             && let Some(folder) = git::folder_of(path)
         {
@@ -89,6 +98,14 @@ impl ProtectedPlaces {
         }
         protections
     }
+}
+
+/// The checkouts around the path within the working directory, besides its own: git works in them by the
+/// settings of their repositories, which may be that of the project.
+fn checkouts_within<'a>(path: &'a Path, dir: Option<&Path>) -> impl Iterator<Item = &'a Path> {
+    let is_below =
+        move |folder: &&Path| dir.is_some_and(|dir| *folder != dir && folder.starts_with(dir));
+    path.ancestors().skip(1).take_while(is_below).filter(|folder| has_dot_git(folder))
 }
 
 /// All places ever found: changing a link removes no protection.
@@ -156,7 +173,9 @@ impl WorkingDirs {
     }
 
     fn look(&self, home: Option<&Path>, git: &GitConfigPaths) -> Vec<ResolvedPlace> {
-        let own = self.written.iter().flat_map(|dir| {
+        // Git works where a link leads.
+        let dirs: BTreeSet<_> = self.written.iter().chain(&*self.resolved).collect();
+        let own = dirs.into_iter().flat_map(|dir| {
             git::places(dir, home, git).into_iter().chain(link::dot_links(dir, home))
         });
         let at_home = home.into_iter().flat_map(|home| {

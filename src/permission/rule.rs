@@ -322,6 +322,7 @@ impl Rule {
             RuleScope::Agent(Some(name)) => {
                 tool.strip_prefix(DELEGATE_PREFIX).is_some_and(|agent| same_agent(name, agent))
             }
+            RuleScope::Path { tool: Some(own), pattern: None, .. } => own == tool,
             RuleScope::Path { effect, tool: None, pattern: None } => match effect {
                 FileEffect::Reads => matches!(tool, "Read" | "Glob" | "Grep"),
                 FileEffect::Writes => matches!(tool, "Edit" | "Write"),

@@ -44,6 +44,13 @@ pub fn parse(text: &str) -> Vec<GitSetting> {
     settings
 }
 
+/// Whether git finds the same values in the text as [`parse`]: the only blanks are git's, and nothing ends a value.
+pub fn is_plain(text: &str) -> bool {
+    let is_blank = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r');
+    let is_mark = |c: char| c == '\u{feff}';
+    text.chars().all(|c| is_blank(c) || is_mark(c) || !c.is_whitespace() && !c.is_control())
+}
+
 /// Reads the text between the brackets. A bracket in a quoted subsection does not end it.
 fn header(rest: &mut Peekable<Chars<'_>>) -> String {
     let mut name = String::new();

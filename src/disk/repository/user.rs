@@ -142,7 +142,8 @@ impl GitConfigPaths {
                 all.has_unread = true;
                 break;
             }
-            if !seen.insert(resolve(&file).unwrap_or_else(|| file.clone())) {
+            // Relative names in a file mean other files under another of its names.
+            if !seen.insert(file.clone()) {
                 continue;
             }
             let before = all.settings.len();
@@ -166,8 +167,8 @@ impl GitSettings {
     pub fn check_is_known(&self) -> Result<(), String> {
         let why = "your git settings have values that only git reads: a variable such as GIT_DIR or \
                    GIT_CONFIG_PARAMETERS, a relative HOME, XDG_CONFIG_HOME, GIT_CONFIG_GLOBAL or \
-                   GIT_CONFIG_SYSTEM, a path with ~NAME or %(prefix), a relative init.templateDir, or \
-                   files that are too long or too many";
+                   GIT_CONFIG_SYSTEM, a path with ~NAME or %(prefix), a relative init.templateDir, \
+                   characters other than letters and signs, or files that are too long or too many";
         if self.has_unread { Err(why.to_owned()) } else { Ok(()) }
     }
 
@@ -291,8 +292,7 @@ impl GitSettings {
             self.has_unread |= file != Path::new("/dev/null");
             return;
         };
-        // Git reads a value up to its first NUL.
-        self.has_unread |= text.contains(&0);
+        self.has_unread |= !str::from_utf8(&text).is_ok_and(config_file::is_plain);
         let folder = file.parent().unwrap_or(file);
         for setting in config_file::parse(&String::from_utf8_lossy(&text)) {
             self.add(folder, setting);
@@ -372,7 +372,9 @@ fn is_relative(path: &str) -> bool {
 
 /// Whether [`expand`] finds what git finds: git also knows the homes of other users, and its installation folder.
 fn is_plain_path(path: &str) -> bool {
-    !path.starts_with("%(") && (!path.starts_with('~') || path == "~" || path.starts_with("~/"))
+    !path.starts_with("%(")
+        && !path.starts_with(":(")
+        && (!path.starts_with('~') || path == "~" || path.starts_with("~/"))
 }
 
 /// Expands a path from a setting; relative ones start at `base`.

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use super::link;
 use super::place::{ProtectedPlace, ProtectionReason, fold};
 use crate::disk::{
-    GitConfigPaths, checkout_around, entries, has_dot_git, named_git_dirs, resolve_from,
+    GitConfigPaths, checkout_around, has_dot_git, list_folder, named_git_dirs, normalize, resolve,
+    resolve_from,
 };
 
 /// Names of files and folders that make a folder with a `HEAD` file a repository.
@@ -68,8 +69,9 @@ pub(super) fn places(
     let mut unknown = None;
     for paths in [user_config, &GitConfigPaths::with_home(home)] {
         let settings = paths.settings_with(configs.iter().flatten().cloned());
+        let linked = folders.iter().flat_map(GitDirs::linked);
         let own = folders.as_ref().map_or(checkout, |folders| folders.own.as_path());
-        checkouts.extend(settings.worktrees(own));
+        checkouts.extend(linked.chain([own.to_owned()]).flat_map(|own| settings.worktrees(&own)));
         checkouts.push(checkout.to_owned());
         hooks.extend(checkouts.iter().flat_map(|checkout| settings.hook_folders(checkout)));
         if settings.check_is_known().is_err() {
@@ -125,7 +127,11 @@ impl GitDirs {
 
     fn configs(&self) -> Vec<PathBuf> {
         let linked = self.linked().map(|own| own.join("config.worktree"));
-        let own = [self.common().join("config"), self.own.join("config.worktree")];
+        let own = [
+            self.common().join("config"),
+            self.common().join("config.worktree"),
+            self.own.join("config.worktree"),
+        ];
         own.into_iter().chain(linked).collect()
     }
 
@@ -138,20 +144,23 @@ impl GitDirs {
         };
         self.linked()
             .filter_map(checkout)
-            .chain(self.common().parent().map(Path::to_owned))
+            .chain(resolve(self.common()).and_then(|common| Some(common.parent()?.to_owned())))
+            .chain(normalize(self.common()).parent().map(Path::to_owned))
             .collect()
     }
 
     /// The git folders of the linked worktrees.
     fn linked(&self) -> impl Iterator<Item = PathBuf> {
         let folder = self.common().join("worktrees");
-        let all: Vec<_> = entries(&folder).into_iter().flatten().take(MAX_WORKTREES).collect();
+        let all: Vec<_> = list_folder(&folder).into_iter().flatten().take(MAX_WORKTREES).collect();
         all.into_iter().map(|entry| entry.path())
     }
 
     /// The folder of the linked worktrees, if not all of them are known.
     fn unlisted_worktrees(&self) -> Option<PathBuf> {
         let folder = self.common().join("worktrees");
-        entries(&folder).is_none_or(|mut all| all.nth(MAX_WORKTREES).is_some()).then_some(folder)
+        list_folder(&folder)
+            .is_none_or(|mut all| all.nth(MAX_WORKTREES).is_some())
+            .then_some(folder)
     }
 }

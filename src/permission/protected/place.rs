@@ -1,5 +1,6 @@
 //! A protected place, its reach and the reason.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
@@ -45,6 +46,8 @@ pub enum ProtectionReason {
     Startup,
     /// This dot link leads there.
     Link(PathBuf),
+    /// This dot link leads to a folder that contains it, so every file there has a dot name.
+    LinkAround(PathBuf),
     /// This folder has too many entries to look for links that may lead there, or cannot be listed.
     Unsearched(PathBuf),
     /// The name of a file or folder on the way begins with a dot.
@@ -68,6 +71,10 @@ impl fmt::Display for ProtectionReason {
             }
             Self::Startup => f.write_str("programs and settings are loaded from there"),
             Self::Link(link) => write!(f, "{} leads there", printable_path(link)),
+            Self::LinkAround(link) => {
+                let link = printable_path(link);
+                write!(f, "{link} leads to a folder around it, so any file may be one of its own")
+            }
             Self::Unsearched(folder) => {
                 let folder = printable_path(folder);
                 write!(f, "{folder} cannot be listed or has too many files to look for links")
@@ -78,6 +85,9 @@ impl fmt::Display for ProtectionReason {
         }
     }
 }
+
+/// A name that no pattern of a rule contains.
+const NO_NAME: &str = "/";
 
 /// One cause of a file's protection.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,16 +128,28 @@ pub(super) struct ResolvedPlace {
 }
 
 impl ResolvedPlace {
-    /// The place under its given name, and its resolved one.
+    /// The place under its given name, and its resolved one. If nobody can say where it leads, that may be
+    /// anywhere around it.
     pub(super) fn both_names(place: &ProtectedPlace) -> Vec<Self> {
-        let written = Some(normalize(&place.path));
-        let resolved = resolve(&place.path).filter(|path| Some(path) != written.as_ref());
-        let place = |path: PathBuf| Self {
-            parts: folded(&path),
-            reach: place.reach,
-            reason: place.reason.clone(),
+        let around = || {
+            if !matches!(place.reason, ProtectionReason::Own | ProtectionReason::Config) {
+                return None;
+            }
+            let folder = place.path.ancestors().skip(1).find(|above| resolve(above).is_some())?;
+            let reason = ProtectionReason::Unsearched(place.path.clone());
+            Some(ProtectedPlace::always(folder.to_owned(), reason))
         };
-        written.into_iter().chain(resolved).map(place).collect()
+        let resolved = match resolve(&place.path) {
+            Some(path) => Some(ProtectedPlace { path, ..place.clone() }),
+            None => around(),
+        };
+        let name = |place: ProtectedPlace| Self {
+            parts: folded(&normalize(&place.path)),
+            reach: place.reach,
+            reason: place.reason,
+        };
+        let all: BTreeSet<_> = [place.clone()].into_iter().chain(resolved).map(name).collect();
+        all.into_iter().collect()
     }
 
     /// Whether the place contains the file, for an agent that works in `root`.
@@ -149,8 +171,29 @@ impl ResolvedPlace {
     }
 
     pub(super) fn protection(&self) -> Protection {
-        let name = self.parts.last().cloned().unwrap_or_default();
+        let name = match self.is_open() {
+            true => NO_NAME.to_owned(),
+            false => self.parts.last().cloned().unwrap_or_default(),
+        };
         Protection { name, reason: self.reason.clone() }
+    }
+
+    /// Whether the place stands for one that may be anywhere in it.
+    pub(super) fn is_open(&self) -> bool {
+        match self.reason {
+            ProtectionReason::GitUnread
+            | ProtectionReason::GitUnresolved(_)
+            | ProtectionReason::LinkAround(_)
+            | ProtectionReason::Unsearched(_) => true,
+            ProtectionReason::Own
+            | ProtectionReason::Config
+            | ProtectionReason::Git
+            | ProtectionReason::Startup
+            | ProtectionReason::Link(_)
+            | ProtectionReason::DotName
+            | ProtectionReason::Automation
+            | ProtectionReason::Unknown => false,
+        }
     }
 }
 

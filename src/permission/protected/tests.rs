@@ -296,7 +296,6 @@ fn dot_links_of_the_folders_above_count_in_a_folder_that_they_lead_into() {
         .folders(&["p/.git", "p/tools/gh", "p/.vscode", "p/.forgejo/workflows", "outside"])
         .link("p/tools/hooks.yaml", "p/.pre-commit-config.yaml")
         .link("p/tools/gh", "p/.github")
-        .link("p/tools", "p/.tools")
         .link("p/tools/tasks", "p/.vscode/tasks.json")
         .link("p/tools/build", "p/.forgejo/workflows/ci.yml")
         .link("p/tools/far", ".far");
@@ -308,6 +307,70 @@ fn dot_links_of_the_folders_above_count_in_a_folder_that_they_lead_into() {
         ("p/tools/a.rs", false),
         ("p/tools/far", false),
     ]);
+}
+
+#[test]
+fn a_dot_link_to_a_folder_around_it_gives_every_file_there_a_dot_name() {
+    for (dir, link) in [("p", "p/.vscode"), ("p/sub", "p/.vscode"), ("p", "p/.dev/up")] {
+        let bench = ProtectedFixture::new(dir).folders(&["p/.git", "p/.dev", "p/sub"]);
+        let bench = bench.link(dir, link);
+        bench.assert(&[(&format!("{dir}/tasks.json"), true)]);
+        let folder = bench.root.join(dir);
+        let rule = format!("/{}/**", folder.display());
+        let pattern = PathPattern::parse(&rule, &bench.places.project, None).unwrap();
+        let target = bench.target(&format!("{dir}/tasks.json"));
+        let protections = bench.places.protections(&target);
+        assert!(!protections.iter().all(|it| pattern.names(it)), "{rule}");
+    }
+}
+
+#[test]
+fn a_link_that_nobody_can_follow_protects_everything_around() {
+    let far = format!("/proc/{}self/cwd/scripts", "sys/../".repeat(45));
+    let config = |root: &Path| {
+        let file = root.join("p/.claude/settings.json");
+        vec![ProtectedPlace::always(file, ProtectionReason::Config)]
+    };
+    for link in [".envrc", ".dot/x", ".git/hooks/pre-commit", ".claude"] {
+        let folders = ["p/.git/hooks", "p/.dot", "p/scripts"];
+        let bench = ProtectedFixture::new("p").folders(&folders).with(config);
+        bench.assert(&[("p/scripts/a.sh", false)]);
+        let bench = ProtectedFixture::new("p").folders(&folders).with(config);
+        symlink(&far, bench.root.join("p").join(link)).unwrap();
+        bench.assert(&[("p/scripts/a.sh", true), ("p/a.rs", true)]);
+    }
+}
+
+#[test]
+fn what_links_lead_to_is_protected_as_deep_as_definitions_are_read() {
+    let agents = |root: &Path| {
+        vec![ProtectedPlace::always(root.join("p/.claude/agents"), ProtectionReason::Config)]
+    };
+    let folders = ["p/.claude/agents/a/b/c/d", "p/docs", "p/team", "p/more"];
+    let bench = ProtectedFixture::new("p").folders(&folders).with(agents);
+    let bench = bench
+        .link("p/docs/deep.md", "p/.claude/agents/a/b/c/d/x.md")
+        .link("p/team", "p/.claude/agents/team")
+        .link("p/docs/team.md", "p/team/x.md");
+    bench.assert(&[
+        ("p/docs/deep.md", true),
+        ("p/docs/team.md", true),
+        ("p/team/new.md", true),
+        ("p/docs/other.md", false),
+    ]);
+}
+
+#[test]
+fn what_protects_everything_leaves_other_protection_as_it_was() {
+    let bench = ProtectedFixture::new("p")
+        .folders(&["p/.git", "p/hk"])
+        .file("p/.git/config", "[core]\nhooksPath = hk\n[include]\npath = ~ann/x\n");
+    let rule = format!("/{}/**", bench.places.project.display());
+    let pattern = PathPattern::parse(&rule, &bench.places.project, None).unwrap();
+    for path in ["p/hk/pre-commit", "p/a.rs"] {
+        let protections = bench.places.protections(&bench.target(path));
+        assert!(!protections.iter().all(|it| pattern.names(it)), "{path}: {protections:?}");
+    }
 }
 
 const SETTINGS: &str = r#"
@@ -390,6 +453,7 @@ fn a_rule_covers_a_protected_file_when_it_names_what_protects_it() {
         (".env*", "p/.env.local", true),
         (".*", "p/.env.local", false),
         (".github/**", "p/.github/workflows/ci.yml", true),
+        (".github/**", "p/.github/.git/hooks/x", false),
         ("ci.yml", "p/.github/workflows/ci.yml", false),
         ("box/**", "p/box/config.toml", true),
         ("config.toml", "p/box/config.toml", false),

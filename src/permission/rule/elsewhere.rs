@@ -45,6 +45,9 @@ const FRONT_ENDS: [&str; 13] = [
 /// Error for a command that may run anywhere.
 const UNKNOWN_FOLDER: &str = "the folder it runs in is known only at run time";
 
+/// The longest path of a folder in which a rule holds, in bytes: the system takes 4095 for a whole path.
+const MAX_FOLDER: usize = 2048;
+
 /// Error for an interpreter in another folder than the rule was written for.
 const INTERPRETER_BELOW: &str = "an interpreter finds other programs by the same names there";
 
@@ -144,7 +147,8 @@ pub fn elsewhere_reason(
 /// Whether all names of a folder's path are plain. A command finds its folder in `PWD`, which make expands
 /// and recipes hand to a shell.
 fn is_plain(base: &Path) -> bool {
-    let Some(text) = base.to_str() else { return false };
+    // Behind a longer one, files could not be looked up.
+    let Some(text) = base.to_str().filter(|text| text.len() <= MAX_FOLDER) else { return false };
     // No program reads a letter or sign beyond ASCII as a command.
     let is_other = |c: char| !c.is_ascii() && !c.is_whitespace() && !c.is_control();
     let is_letter = |c: char| c.is_ascii_alphanumeric() || is_other(c);

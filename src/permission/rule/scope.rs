@@ -106,6 +106,8 @@ pub fn parse_scope(text: &str, list: RuleList, base: RuleBase<'_>) -> Result<Rul
         ("Edit", _) => path(FileEffect::Writes, None),
         ("Glob" | "Grep", Some(_)) => path(FileEffect::Reads, Some(name)),
         ("Write", Some(_)) => path(FileEffect::Writes, Some(name)),
+        // It covers no protected file.
+        ("Write", None) if list == RuleList::Allow => path(FileEffect::Writes, Some(name)),
         ("AgentTool", None | Some("*")) => Ok(RuleScope::Agent(None)),
         ("AgentTool", Some(agent)) => Ok(RuleScope::Agent(Some(check_name(name, agent)?))),
         ("Skill", Some("*")) => Ok(RuleScope::Tool(name.to_owned())),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use crate::disk::entries;
+use crate::disk::list_folder;
 use crate::permission::path::PathTarget;
 use crate::permission::recursive::SearchOutcome;
 
@@ -30,7 +30,7 @@ impl CopiedTree {
         let mut left = MAX_ENTRIES;
         let mut folders = VecDeque::from([(real, PathBuf::new())]);
         while let Some((folder, below)) = folders.pop_front() {
-            let Some(entries) = entries(&folder) else { return SearchOutcome::TooMany };
+            let Some(entries) = list_folder(&folder) else { return SearchOutcome::TooMany };
             for entry in entries {
                 let Some(next) = left.checked_sub(1) else { return SearchOutcome::TooMany };
                 left = next;

@@ -205,6 +205,63 @@ fn settings_that_only_git_reads_protect_the_whole_checkout() {
 }
 
 #[test]
+fn settings_with_other_blanks_than_gits_are_not_known() {
+    for blank in ["\u{a0}", "\u{c}", "\u{b}", "\u{3000}", "\u{85}"] {
+        assert!(protects_tools(&format!("[core]\nhooksPath = checks{blank}\n")), "{blank:?}");
+    }
+    let bench = ProtectedFixture::new("p").folders(&["p/.git"]);
+    fs::write(bench.root.join("p/.git/config"), b"[include]\npath = ../inc\xff\n").unwrap();
+    bench.assert(&[("p/a.rs", true)]);
+    // Names of people are plain.
+    assert!(!protects_tools("[user]\n\tname = Jos\u{e9} \u{5f20}\r\n"));
+}
+
+#[test]
+fn a_file_of_settings_counts_under_each_of_its_names() {
+    let bench = ProtectedFixture::new("p")
+        .folders(&["p/.git", "p/x", "p/y"])
+        .file("p/.git/config", "[include]\npath = ../x/inc\npath = ../y/inc\n")
+        .file("p/x/inc", "[include]\npath = sub.cfg\n")
+        .file("p/y/sub.cfg", "[core]\nhooksPath = hk\n")
+        .link("p/x/inc", "p/y/inc");
+    bench.assert(&[("p/y/sub.cfg", true), ("p/hk/pre-commit", true), ("p/a.rs", false)]);
+}
+
+#[test]
+fn a_checkout_within_has_the_hooks_that_its_settings_name() {
+    let moved = "gitdir: ../.git/worktrees/w\n";
+    for (dot_git, is_link) in [(moved, false), ("gitdir: ../.git\n", false), ("p/.git", true)] {
+        let bench = ProtectedFixture::new("p").folders(&["p/.git/worktrees/w", "p/w2/hk", "p/w"]);
+        let bench = bench
+            .file("p/.git/config", "[core]\nhooksPath = hk\n")
+            .file("p/.git/HEAD", "ref: refs/heads/main\n")
+            .file("p/.git/worktrees/w/gitdir", "../../../w/.git\n")
+            .file("p/.git/worktrees/w/commondir", "../..\n");
+        let bench = match is_link {
+            true => bench.link(dot_git, "p/w2/.git"),
+            false => bench.file("p/w2/.git", dot_git),
+        };
+        bench.assert(&[("p/w2/hk/pre-commit", true), ("p/w2/src/a.rs", false)]);
+    }
+}
+
+#[test]
+fn each_checkout_of_a_repository_may_have_settings_of_its_own() {
+    let bench = ProtectedFixture::new("p/wt")
+        .folders(&["p/.git/worktrees/wt", "p/wt/hk"])
+        .file("p/.git/config.worktree", "[core]\nhooksPath = wt/hk\n")
+        .file("p/wt/.git", "gitdir: ../.git/worktrees/wt\n")
+        .file("p/.git/worktrees/wt/commondir", "../..\n")
+        .file("p/.git/worktrees/wt/gitdir", "../../../wt/.git\n");
+    bench.assert(&[("p/wt/hk/pre-commit", true), ("p/wt/a.rs", false)]);
+    // The working directory may be named by a link.
+    let mut bench = ProtectedFixture::new("l").folders(&["p/.git", "p/sub"]).link("p/sub", "l");
+    bench = bench.file("p/.git/config", "[core]\nhooksPath = sub/hk\n");
+    bench.places.dirs = vec![bench.root.join("l")].into();
+    bench.assert(&[("p/sub/hk/pre-commit", true), ("p/sub/a.rs", false)]);
+}
+
+#[test]
 fn a_linked_worktree_has_the_hooks_of_its_repository() {
     let bench = ProtectedFixture::new("w").folders(&[
         "w/tools",
