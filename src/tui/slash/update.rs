@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::protocol::{Command, Cost, McpState, McpStatus, PermissionMode, SessionId};
 use crate::tui::agents::AgentState;
 use crate::tui::agents::list::update as agent_list;
-use crate::tui::composer::draft;
+use crate::tui::composer::{as_prompt, draft};
 use crate::tui::format::{count, money, tokens};
 use crate::tui::host::{HostRequest, InfoPage, McpServers};
 use crate::tui::interrupt::{stop, stop_hint};
@@ -68,18 +68,32 @@ pub fn run(model: &mut TuiModel, text: &str, effects: &mut Vec<ScreenEffect>) ->
         model.reply(labels::with_detail(&waits, stops));
         return true;
     }
+    let typed = typed.to_owned();
     if name == "edit" {
-        model.composer.discard();
-        effects.push(ScreenEffect::Edit(argument));
+        edit_argument(model, typed.len(), effects);
         return true;
     }
-    let typed = typed.to_owned();
     draft::remember(model, effects);
     match name.as_str() {
         "quit" => quit(model, &typed, effects),
         name => perform(model, name, &argument, effects),
     }
     true
+}
+
+/// Makes the argument of the command, which begins with a name of this length, the draft and opens it in
+/// an editor. A pasted one stays a paste: what the editor leaves may be anybody's.
+fn edit_argument(model: &mut TuiModel, name: usize, effects: &mut Vec<ScreenEffect>) {
+    let buffer = &mut model.composer.buffer;
+    buffer.keep_numbers();
+    let text = buffer.full_text();
+    let argument = text.trim()[1 + name..].trim();
+    let draft = match buffer.is_typed() {
+        true => argument.into(),
+        false => as_prompt(argument),
+    };
+    model.composer.replace_typed(&draft);
+    effects.push(ScreenEffect::Edit(draft.into_owned()));
 }
 
 fn perform(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<ScreenEffect>) {

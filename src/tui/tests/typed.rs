@@ -8,7 +8,7 @@ use crate::protocol::{ApiError, Command, EventKind, Failure, RunEnd, Sender};
 use crate::tui::first_run::FirstRun;
 use crate::tui::host::HostRequest;
 use crate::tui::labels;
-use crate::tui::msg::{HitKind, HitTarget, Msg};
+use crate::tui::msg::{HitKind, HitTarget, Msg, ScreenEffect};
 use crate::tui::overlay::Overlay;
 use crate::tui::testing::{TestScreen, finish};
 use crate::tui::text::Highlighter;
@@ -119,6 +119,45 @@ fn a_pasted_command_runs_only_where_all_of_it_is_on_the_screen() {
     let mut screen = TestScreen::new();
     screen.write("/permissions   acceptEdits  ").enter();
     assert!(matches!(screen.sent()[..], [Command::SetMode { .. }]), "{:?}", screen.sent());
+}
+
+#[test]
+fn what_an_editor_leaves_of_a_pasted_argument_is_no_more_typed_than_that() {
+    let edited = |write: &dyn Fn(&mut TestScreen)| {
+        let mut screen = TestScreen::new();
+        write(&mut screen);
+        screen.enter();
+        let Some(ScreenEffect::Edit(text)) = screen.effects.pop() else { panic!("no editor") };
+        let at = screen.model.now;
+        screen.send(Msg::Host { reply: HostRequest::Edit(Ok(format!("{text}\n"))), at });
+        assert_eq!(screen.model.composer.text(), text);
+        screen
+    };
+    let pasted = |text: &'static str| edited(&|screen| paste(screen, text));
+    let mut screen = pasted("/edit !touch x");
+    assert_eq!(screen.model.composer.text(), " !touch x");
+    screen.enter();
+    assert!(matches!(screen.sent()[..], [Command::Prompt { .. }]), "{:?}", screen.sent());
+    let mut screen = pasted("/edit see @/home/me/secret.png and @agent-explore");
+    screen.enter();
+    let sent = screen.sent();
+    let [Command::Prompt { prompt, .. }] = &sent[..] else { panic!("{sent:?}") };
+    assert_eq!(prompt.agent_mentions, Some(vec![]));
+    let mut screen = edited(&|screen| {
+        screen.write("/edit !ls");
+    });
+    screen.enter();
+    assert!(matches!(screen.sent()[..], [Command::Shell { .. }]), "{:?}", screen.sent());
+}
+
+#[test]
+fn a_draft_that_no_editor_could_open_stays() {
+    let mut screen = TestScreen::new();
+    screen.write("/edit one more").enter();
+    let at = screen.model.now;
+    screen.send(Msg::Host { reply: HostRequest::Edit(Err("no editor".to_owned())), at });
+    assert_eq!(screen.notice(), "no editor · the draft is unchanged");
+    assert_eq!(screen.model.composer.text(), "one more");
 }
 
 #[test]
