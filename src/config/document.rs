@@ -35,13 +35,16 @@ pub(super) struct DocumentMistake {
 }
 
 /// Like [`parse`], but a mistake in what needs the user's trust, and could not narrow anything,
-/// leaves that out. Returns these mistakes too.
+/// leaves that out, and so does an unknown key while the user trusts nothing of the project. Returns
+/// these mistakes too.
 pub(super) fn parse_project(
     text: &str,
     schema: &Schema,
     file: &Origin,
+    is_trusted: bool,
 ) -> Result<(Vec<Setting>, Vec<DocumentMistake>), ConfigError> {
     let mut reader = DocumentReader::new(text, file);
+    reader.skips_unknown_keys = !is_trusted;
     reader.mistakes = Some(Vec::new());
     reader.document(text, schema)?;
     Ok((reader.settings, reader.mistakes.unwrap_or_default()))
@@ -58,12 +61,15 @@ struct DocumentReader<'a> {
     settings: Vec<Setting>,
     /// The invalid entries skipped so far; `None` if an invalid entry is an error.
     mistakes: Option<Vec<DocumentMistake>>,
+    /// Whether an unknown key is such an entry, wherever it is.
+    skips_unknown_keys: bool,
 }
 
 impl<'a> DocumentReader<'a> {
     fn new(text: &str, file: &'a Origin) -> Self {
         let lines = LineIndex::new(without_mark(text));
-        Self { file, lines, path: Vec::new(), settings: Vec::new(), mistakes: None }
+        let (path, settings) = (Vec::new(), Vec::new());
+        Self { file, lines, path, settings, mistakes: None, skips_unknown_keys: false }
     }
 }
 
@@ -128,7 +134,7 @@ impl DocumentReader<'_> {
         // An unknown key may stand for any in its table.
         let narrows = match key_schema(schema, known) {
             Some(_) => may_narrow(&path.join(".")),
-            None => may_narrow(&above),
+            None => !self.skips_unknown_keys && may_narrow(&above),
         };
         match &mut self.mistakes {
             Some(mistakes) if !narrows && !is_accepted_whole(&path) => {

@@ -55,6 +55,9 @@ pub enum ConfigError {
     /// A file exists but cannot be read.
     #[error("{}: cannot be read: {reason}", printable_path(path))]
     Unreadable { path: PathBuf, reason: String },
+    /// Something other than a file has the name of one: a folder, a pipe, a link to itself.
+    #[error("{}: cannot be read: {reason}", printable_path(path))]
+    NotAFile { path: PathBuf, reason: String },
     /// An invalid key, value or piece of syntax.
     #[error("{at}: {message}")]
     Invalid { at: Origin, message: String },

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
 
 use super::dirs::Dirs;
@@ -35,6 +36,9 @@ pub(super) fn read_text(path: &Path, cwd: &Path) -> Result<Option<String>, Confi
     let bytes = match read_bytes(path) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Ok(None),
+        Err(error) if is_other_kind(&error) => {
+            return Err(ConfigError::NotAFile { path: shown, reason: error.to_string() });
+        }
         Err(error) => return Err(unreadable(error.to_string())),
     };
     if bytes.len() as u64 > MAX_FILE {
@@ -71,7 +75,13 @@ fn open_file(path: &Path) -> io::Result<File> {
 }
 
 fn not_a_file() -> io::Error {
-    io::Error::other("it is not a file")
+    io::Error::new(ErrorKind::InvalidInput, "it is not a file")
+}
+
+/// Whether the error says that the path leads to no file, whatever its content or permissions.
+fn is_other_kind(error: &io::Error) -> bool {
+    let is_link_to_itself = error.raw_os_error() == Some(Errno::ELOOP as i32);
+    error.kind() == ErrorKind::InvalidInput || is_link_to_itself
 }
 
 #[cfg(test)]

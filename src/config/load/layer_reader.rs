@@ -19,7 +19,7 @@ use crate::config::sources::{ConfigSources, read_text};
 use crate::config::start::StartResolver;
 use crate::config::trust_filter::{TrustFilter, is_users_alone};
 use crate::disk::{leaves_folder, normalize, resolve};
-use crate::protocol::{RuleFile, printable_path};
+use crate::protocol::{RuleFile, printable_line, printable_path};
 
 const DEFAULTS: &str = include_str!("../../../config/default.toml");
 
@@ -135,14 +135,15 @@ impl<'a> LayerReader<'a> {
         }
         // A text that is about to be written has no mistakes.
         let is_new = self.replaced.is_some_and(|(file, _)| file == path);
-        let text = self.read_own_text(&path)?;
+        let read = self.read_own_text(&path);
+        let text = self.project_file(read)?;
         let is_there = text.is_some();
         let origin = file_origin(&path, self.sources.cwd);
         self.note_file(path, is_there);
         let Some(text) = text else { return Ok(()) };
         let (mut settings, wrong) = match is_new {
             true => (document::parse(&text, &SCHEMA, &origin)?, Vec::new()),
-            false => document::parse_project(&text, &SCHEMA, &origin)?,
+            false => document::parse_project(&text, &SCHEMA, &origin, self.is_trusted())?,
         };
         self.drop_users_settings(&mut settings);
         let note = |DocumentMistake { path, error }| {
@@ -194,9 +195,33 @@ impl<'a> LayerReader<'a> {
         owner: SettingsOwner,
         path: PathBuf,
     ) -> Result<(), ConfigError> {
-        let file = settings_file::read(owner, &path, self.sources.cwd)?;
+        let read = settings_file::read(owner, &path, self.sources.cwd);
+        let file = match owner.is_project() {
+            true => self.project_file(read)?,
+            false => read?,
+        };
         self.note_file(path, file.is_some());
         file.map_or(Ok(()), |file| self.add_settings(file))
+    }
+
+    /// Whether the user has accepted anything of the project.
+    fn is_trusted(&self) -> bool {
+        self.sources.trust.accepts_any()
+    }
+
+    /// Returns what was read of a project's file. Anything else in its place can hold no restriction: it
+    /// is left out with a notice, unless the user trusts the project.
+    fn project_file<T>(
+        &mut self,
+        read: Result<Option<T>, ConfigError>,
+    ) -> Result<Option<T>, ConfigError> {
+        match read {
+            Err(error @ ConfigError::NotAFile { .. }) if !self.is_trusted() => {
+                self.notices.push(printable_line(&format!("{error}, so it is left out")));
+                Ok(None)
+            }
+            read => read,
+        }
     }
 
     /// Records whether a file exists. Reports a broken link, because the rules behind it do not apply.

@@ -207,8 +207,8 @@ fn flags_and_environment_reach_their_keys() {
 fn mistakes_name_the_place_and_the_remedy() {
     let table: [(&[(&str, &str)], &str); 12] = [
         (
-            &[("repo/.caliban/config.toml", "\n[model]\n\nmodle = \"x\"")],
-            ".caliban/config.toml:4: unknown key `modle` in [model]; allowed: name, provider, max_tokens, effort",
+            &[("home/config.toml", "\n[model]\n\nmodle = \"x\"")],
+            "home/config.toml:4: unknown key `modle` in [model]; allowed: name, provider, max_tokens, effort",
         ),
         (
             &[("home/config.toml", "[providers.work]\nbase_url = \"http://h/v1\"")],

@@ -435,13 +435,72 @@ fn a_mistake_of_a_project_in_our_own_file_stops_nothing_where_it_could_not_narro
     for text in [
         "permissions.deny = 3",
         "permissions.mode = \"none\"",
-        "permissions.unknown = 3",
-        "unknown = 3",
         "budget.max_usd = \"x\"",
         "subagents.strict_tools = 3",
         "subagents = 3",
         "[",
     ] {
         load(text).unwrap_err();
+    }
+}
+
+#[test]
+fn an_unknown_key_stops_only_the_start_of_a_project_that_the_user_trusts() {
+    let text = "unknown = 3\n[permissions]\nallow = [\"Read\"]\ndeny = [\"WebFetch\"]\ndenyy = []\n\
+                [subagents]\nmax_agents = 1\n[other.table]\nx = 1\n";
+    let world = LoadFixture::new(&[("repo/.caliban/config.toml", text)]);
+    let loaded = world.load().unwrap();
+    let keys = [
+        "1: unknown key `unknown` at the top",
+        "5: unknown key `denyy` in [permissions]",
+        "7: unknown key `max_agents` in [subagents]",
+        "8: unknown key `other` at the top",
+    ];
+    for (notice, key) in loaded.notices.iter().zip(keys) {
+        assert!(notice.starts_with(&format!(".caliban/config.toml:{key}")), "{notice}");
+        assert!(notice.ends_with("; it is left out until the file is corrected"), "{notice}");
+    }
+    assert_eq!(loaded.notices.len(), keys.len());
+    assert_eq!(loaded.config.permissions.deny, ["WebFetch"]);
+    world.trust().accept(&loaded.untrusted).unwrap();
+    assert!(world.error().starts_with(".caliban/config.toml:1: unknown key"), "{}", world.error());
+    let own = LoadFixture::new(&[("home/config.toml", "unknown = 3")]);
+    assert!(own.error().starts_with("home/config.toml:1: unknown key"), "{}", own.error());
+}
+
+#[test]
+fn what_is_no_file_stops_only_the_start_of_a_project_that_the_user_trusts() {
+    use std::os::unix::fs::symlink;
+    use std::os::unix::net::UnixListener;
+    type Kind = (fn(&Path), &'static str);
+    let kinds: [Kind; 5] = [
+        (
+            |path| nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRWXU).unwrap(),
+            "it is not a file",
+        ),
+        (|path| fs::create_dir(path).unwrap(), "it is not a file"),
+        (|path| drop(UnixListener::bind(path).unwrap()), "it is not a file"),
+        (|path| symlink("/dev/zero", path).unwrap(), "it is not a file"),
+        (|path| symlink(path, path).unwrap(), "Too many levels of symbolic links (os error 40)"),
+    ];
+    let files = [
+        ".claude/settings.json",
+        ".caliban/config.toml",
+        ".claude/settings.local.json",
+        ".caliban/config.local.toml",
+    ];
+    for file in files {
+        let other = format!("repo/{}", if file == files[1] { files[3] } else { files[1] });
+        for (make, reason) in kinds {
+            let world = LoadFixture::new(&[(&other, "permissions.allow = [\"Read\"]")]);
+            let path = world.top.path().join("repo").join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            make(&path);
+            let loaded = world.load().unwrap();
+            let line = format!("{file}: cannot be read: {reason}");
+            assert_eq!(loaded.notices[0], format!("{line}, so it is left out"));
+            world.trust().accept(&loaded.untrusted).unwrap();
+            assert_eq!(world.error(), line);
+        }
     }
 }
