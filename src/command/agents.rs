@@ -25,7 +25,7 @@ fn list(definitions: &Definitions) -> String {
             model(definition),
             tools(definition),
             limits(&definition.budget),
-            definition.source.to_string(),
+            printable_line(&definition.source.to_string()),
             one_line(&definition.description, 80),
         ]
     });
@@ -54,7 +54,7 @@ fn show(name: &str, definitions: &Definitions) -> CommandReport {
         });
         return CommandReport::error(match broken {
             Some(error) => {
-                format!("the agent {name:?} is refused: {}", printable(&error.to_string()))
+                format!("the agent {name:?} is refused: {}", printable_line(&error.to_string()))
             }
             None => format!("there is no agent {name:?}; defined: {}", known.join(", ")),
         });
@@ -62,7 +62,7 @@ fn show(name: &str, definitions: &Definitions) -> CommandReport {
     let row = |key: &str, value: String| [format!("{key}:"), value];
     let mut rows = vec![
         row("name", definition.name.clone()),
-        row("from", printable(&definition.source.to_string())),
+        row("from", printable_line(&definition.source.to_string())),
         row("model", model(definition)),
         row("tools", tools(definition)),
         row("limits", limits(&definition.budget)),
@@ -70,7 +70,7 @@ fn show(name: &str, definitions: &Definitions) -> CommandReport {
     rows.extend(
         settings(definition).into_iter().map(|(key, value)| row(key, printable_line(&value))),
     );
-    let description = printable(&definition.description);
+    let description = printable_message(&definition.description);
     let prompt = printable(&definition.prompt);
     CommandReport::text(format!("{}\n{description}\n\n---\n{prompt}\n", columns(&rows)))
 }
@@ -218,6 +218,19 @@ mod tests {
             broken,
             "the agent \"bad\" is refused: agents/bad.md:1: `description` is missing: it says what the agent does and when to use it"
         );
+    }
+
+    #[test]
+    fn no_text_of_a_definition_looks_like_a_line_of_ours() {
+        let text =
+            "---\nname: scout\ndescription: \"Finds.\\nname: plan\\n\\nmode: plan\"\n---\nLook.";
+        let files = [("a\nb.md", text)];
+        let list = report(&AgentsAction::List, &files).text;
+        assert!(list.contains("agents/a\\u{a}b.md  Finds. name: plan"), "{list}");
+        let show = AgentsAction::Show { name: "scout".to_owned() };
+        let shown = report(&show, &files).text;
+        assert!(shown.contains("agents/a\\u{a}b.md\n"), "{shown}");
+        assert!(shown.contains("\nFinds.\n  name: plan\n  \n  mode: plan\n\n---\n"), "{shown}");
     }
 
     #[test]

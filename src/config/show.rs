@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use toml::{Table, Value};
 
 use super::LoadedConfig;
-use crate::protocol::display_url;
+use crate::protocol::{display_url, is_seen, printable_line};
 
 /// Keys whose values are hidden: a command line may contain a secret.
 const HIDDEN_KEYS: [&str; 1] = ["api_key_command"];
@@ -27,6 +27,40 @@ fn redact(key: &str, name: &str, value: &Value) -> Value {
         Value::String(url) if is_server_key(key) && name == "url" => Value::from(display_url(url)),
         _ => value.clone(),
     }
+}
+
+/// Returns a value in one line of TOML, in which everything can be seen.
+fn one_line(value: &Value) -> String {
+    match value {
+        Value::String(text) => {
+            let plain = value.to_string();
+            if printable_line(&plain) == plain { plain } else { quoted(text) }
+        }
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(one_line).collect::<Vec<_>>().join(", "))
+        }
+        Value::Table(table) => {
+            let entry = |(key, value): (&String, &Value)| format!("{key} = {}", one_line(value));
+            format!("{{ {} }}", table.iter().map(entry).collect::<Vec<_>>().join(", "))
+        }
+        _ => value.to_string(),
+    }
+}
+
+/// Quotes a text as TOML does, with escapes for everything that cannot be seen.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
+            _ if is_seen(out.chars().next_back(), c, rest.clone().next()) => out.push(c),
+            _ => out.push_str(&format!("\\U{:08X}", u32::from(c))),
+        }
+    }
+    out + "\""
 }
 
 impl LoadedConfig {
@@ -59,13 +93,14 @@ impl LoadedConfig {
                     out.push((format!("{key} = ["), String::new()));
                     for (index, item) in items.iter().enumerate() {
                         let origin = self.origins.get_entry(&key, index).to_string();
-                        out.push((format!("  {item},"), origin));
+                        out.push((format!("  {},", one_line(item)), origin));
                     }
                     out.push(("]".to_owned(), String::new()));
                 }
                 _ => {
                     let value = redact(&key, name, value);
-                    out.push((format!("{key} = {value}"), self.origins.get(&key).to_string()));
+                    let text = format!("{key} = {}", one_line(&value));
+                    out.push((text, self.origins.get(&key).to_string()));
                 }
             }
         }

@@ -150,11 +150,14 @@ async fn a_file_that_another_process_is_changing_is_not_written() {
 #[tokio::test]
 async fn a_list_that_replaces_another_says_what_is_gone() {
     let scene = Scene::new();
-    set(&scene, &["permissions.deny", r#"["Bash(rm:*)", "Read(x)"]"#]).await.assert_code(0);
+    let first = r#"["Bash(rm:*)", "Read(x)", "Bash(a\nSet b)"]"#;
+    set(&scene, &["permissions.deny", first]).await.assert_code(0);
     let run = set(&scene, &["permissions.deny", r#"["Bash(git push:*)", "Read(x)"]"#]).await;
     run.assert_code(0);
     assert!(
-        run.stdout.ends_with("The new list replaces the old one, so this is gone: Bash(rm:*).\n"),
+        run.stdout.ends_with(
+            "The new list replaces the old one, so this is gone: Bash(rm:*), Bash(a\\u{a}Set b).\n"
+        ),
         "{run}"
     );
     let run = set(&scene, &["permissions.deny", r#"["Read(x)", "Bash(git push:*)"]"#]).await;

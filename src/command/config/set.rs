@@ -7,7 +7,7 @@ use crate::app::theme;
 use crate::config::{
     self, ConfigEdit, ConfigFile, ConfigScope, ConfigSources, Origin, UntrustedItem,
 };
-use crate::protocol::{EventQueue, printable, printable_path};
+use crate::protocol::{EventQueue, printable, printable_line, printable_path};
 
 /// Sets the key in the file of this scope, if the configuration can be used with it.
 pub(crate) fn set(
@@ -96,7 +96,7 @@ fn report(setup: &Setup, key: &str, file: &ConfigFile, lost: &[String]) -> Comma
     if !lost.is_empty() {
         text.push_str(&format!(
             "The new list replaces the old one, so this is gone: {}.\n",
-            lost.join(", ")
+            printable_line(&lost.join(", "))
         ));
     }
     if key == "model.effort" {

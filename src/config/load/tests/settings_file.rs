@@ -161,3 +161,28 @@ fn a_mistake_of_a_project_in_what_needs_trust_leaves_that_out_and_one_in_a_restr
         load(text).unwrap_err();
     }
 }
+
+#[test]
+fn each_value_is_shown_in_one_line_of_its_file_in_which_everything_can_be_seen() {
+    let strings = [
+        "a\nmode = \"default\"  # ~/.config/caliban/config.toml:3",
+        "a \"quoted\" word",
+        "tab\t\u{1b}[31m\u{202e}\u{7f} \\ ü",
+    ];
+    let rules: Vec<String> = strings.iter().map(|text| format!("Bash({text})")).collect();
+    let deny = serde_json::to_string(&rules).unwrap();
+    let text = format!("{{\"permissions\": {{\"deny\": {deny}}}}}");
+    let hook = "[[hooks.Stop]]\ncommand = \"x\\ny\"\n";
+    let world =
+        LoadFixture::new(&[("repo/.claude/settings.json", &text), ("home/config.toml", hook)]);
+    let shown = world.load().unwrap().show();
+    for line in shown.lines() {
+        let has_origin = line.contains("  # ") && !line.starts_with("mode");
+        assert!(has_origin || line.ends_with(" = [") || line == "]", "{line}");
+    }
+    assert_eq!(crate::protocol::printable(&shown), shown);
+    let read: Table = toml::from_str(&shown).unwrap();
+    let texts = |value: &Value| -> Vec<String> { value.clone().try_into().unwrap() };
+    assert_eq!(texts(&read["permissions"]["deny"]), rules);
+    assert_eq!(read["hooks"]["Stop"][0]["command"].as_str(), Some("x\ny"));
+}
