@@ -1,8 +1,8 @@
 //! The folder of all sessions: creates, resumes and removes them. Everything here blocks on the disk.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read, Seek, SeekFrom};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,33 +12,26 @@ use super::journal::FileJournal;
 use super::list::{self, AgentSummary};
 use super::name;
 use super::record::{MessageRecord, Record, SessionHeader, VERSION};
-use super::repair::{
-    EndAsResult, interrupted_result, missing_results, running_result, unfinished_result,
-};
+use super::repair::{EndAsResult, interrupted_result, missing_results};
 use super::replay::Replay;
 use super::requests;
 use super::sync::UnsyncedFiles;
 use super::transcript::Transcript;
 use super::writer::{self, agent_file, with_hint};
 use crate::protocol::{
-    AgentEvent, AgentId, AgentInfo, AgentPath, ChildMeta, Cost, EventKind, Journal, Message, Role,
-    RunEnd, RunOutcome, SessionId, Usage, WorktreeInfo, printable_path,
+    AgentEvent, AgentId, AgentPath, ChildMeta, Cost, Journal, Message, Role, RunEnd, RunOutcome,
+    SessionId, Usage, WorktreeInfo, printable_path,
 };
 
 pub mod find;
 mod interrupted;
 pub mod prune;
+mod read;
 
 use interrupted::{interrupted_costs, interrupted_run};
 
 /// From this version on, main's file names the agents whose ends it reports.
 const MIN_REPORTS_VERSION: u32 = 2;
-
-/// The size from which opening a session takes longer than a blink.
-const LONG_SESSION: u64 = 1 << 20;
-
-/// The size of its end that is shown meanwhile.
-const PREVIEW: u64 = 64 * 1024;
 
 /// The store of all sessions.
 #[derive(Clone, Debug)]
@@ -201,26 +194,6 @@ impl SessionStore {
         }
     }
 
-    /// Returns the last events of main in a session that takes long to open; `None` if it does not.
-    pub fn preview(&self, id: SessionId) -> Option<Vec<AgentEvent>> {
-        let mut file = File::open(transcript_file(&self.dir(id))).ok()?;
-        let length = file.metadata().ok()?.len();
-        if length < LONG_SESSION {
-            return None;
-        }
-        file.seek(SeekFrom::Start(length - PREVIEW)).ok()?;
-        let mut end = Vec::new();
-        file.take(PREVIEW).read_to_end(&mut end).ok()?;
-        let mut replay = Replay::for_main(&[]);
-        // The first line is a part of one.
-        for line in end.split(|byte| *byte == b'\n').skip(1) {
-            if let Ok(record) = Record::parse(line) {
-                replay.add_record(&record);
-            }
-        }
-        Some(replay.into_events())
-    }
-
     /// Resumes a sub-agent: closes the open calls in its file, and locks it for this process.
     pub fn open_agent(
         &self,
@@ -250,127 +223,9 @@ impl SessionStore {
         Ok(OpenAgent { journal, transcript, meta, lost: lost.collect() })
     }
 
-    /// Reads a session without changing it.
-    pub fn load(
-        &self,
-        id: SessionId,
-        end_as_result: &EndAsResult<'_>,
-    ) -> Result<Transcript, StoreError> {
-        let dir = self.dir(id);
-        let path = transcript_file(&dir);
-        let (agents, root) = (list::summarize_agents(&dir), AgentPath::root());
-        let without_end = if self.is_in_use(id) { running_result } else { interrupted_result };
-        let unanswered = missing_results(&agents, &root, end_as_result, without_end);
-        Transcript::read(&path, unanswered).map_err(|source| StoreError::Read { id, path, source })
-    }
-
-    fn is_in_use(&self, id: SessionId) -> bool {
-        matches!(self.check_unused(id), Err(StoreError::InUse(_)))
-    }
-
-    /// Reads a session without changing it, to start a new one from it. The old session's agents are known
-    /// only by the results of their calls.
-    fn load_for_fork(
-        &self,
-        id: SessionId,
-        agents: &[AgentSummary],
-        in_use: bool,
-        end_as_result: &EndAsResult<'_>,
-    ) -> Result<(Transcript, Vec<AgentEvent>), StoreError> {
-        let dir = self.dir(id);
-        let path = transcript_file(&dir);
-        let root = AgentPath::root();
-        let without_end = if in_use { unfinished_result } else { interrupted_result };
-        let unanswered = missing_results(agents, &root, end_as_result, without_end);
-        let mut replay = Replay::for_main(&[]);
-        let transcript =
-            Transcript::read_with(&path, unanswered, &mut |record| replay.add_record(record))
-                .map_err(|source| StoreError::Read { id, path: path.clone(), source })?;
-        // What a resume of the original would book, or its process will.
-        for record in requests::pending(&dir, &path) {
-            replay.add_record(&record);
-        }
-        let history = replay.into_session(&dir).0;
-        Ok((transcript, history))
-    }
-
-    /// Returns the events as far as they are stored, also while another process writes to the session:
-    /// one list for each file, main's first. What is not over has no end. A later call returns the same
-    /// lists with more at their ends, and more lists.
-    ///
-    /// # Errors
-    /// Fails if main's file cannot be read.
-    pub fn events_so_far(&self, id: SessionId) -> Result<Vec<Vec<AgentEvent>>, StoreError> {
-        let dir = self.dir(id);
-        let path = transcript_file(&dir);
-        // Main's calls come before the agents that they start, and their results after the ends.
-        let agents = list::summarize_agents(&dir);
-        let reading = |source| StoreError::Read { id, path: path.clone(), source };
-        let mut file = BufReader::new(File::open(&path).map_err(reading)?);
-        let (mut replay, mut line) = (Replay::for_main(&agents), Vec::new());
-        while file.read_until(b'\n', &mut line).map_err(reading)? > 0 {
-            // The last line may be a part of one.
-            if let Ok(record) = Record::parse(&line) {
-                replay.add_record(&record);
-            }
-            line.clear();
-        }
-        Ok(replay.into_events_so_far(&dir))
-    }
-
     /// Returns the size of a session's files together, which grows with everything that is stored.
     pub fn size(&self, id: SessionId) -> u64 {
         list::total_size(&self.dir(id))
-    }
-
-    /// Reads the conversation of a sub-agent as events, without changing anything. While another program
-    /// works on it, its open calls have no results.
-    ///
-    /// # Errors
-    /// Fails if its file cannot be read.
-    pub fn replay_agent(
-        &self,
-        id: SessionId,
-        agent: AgentId,
-        end_as_result: &EndAsResult<'_>,
-    ) -> Result<(AgentPath, Vec<EventKind>), StoreError> {
-        let dir = self.dir(id);
-        let path = agent_file(&dir, agent, "jsonl");
-        let reading = |source| StoreError::Read { id, path: path.clone(), source };
-        let summary = list::summarize_agent(&path).map_err(reading)?;
-        let agents = list::summarize_agents(&dir);
-        let own = summary.meta.path.clone();
-        let goes_on = writer::check_unlocked(&path)
-            .is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy);
-        let mut replay = Replay::for_agent(&summary, AgentInfo::from(&summary.meta), &agents);
-        let unanswered = missing_results(&agents, &own, end_as_result, interrupted_result);
-        let mut add = |record: &Record| {
-            let closes = matches!(record, Record::Message(MessageRecord { closing: true, .. }));
-            if !(closes && goes_on) {
-                replay.add_record(record);
-            }
-        };
-        Transcript::read_with(&path, unanswered, &mut add).map_err(reading)?;
-        let events = replay.into_events().into_iter();
-        Ok((own, events.map(|event| event.kind).collect()))
-    }
-
-    /// Reads a sub-agent's transcript without changing it.
-    pub fn load_agent(
-        &self,
-        id: SessionId,
-        agent: AgentId,
-        end_as_result: &EndAsResult<'_>,
-    ) -> Result<Transcript, StoreError> {
-        let dir = self.dir(id);
-        let path = agent_file(&dir, agent, "jsonl");
-        // If its header is lost, it is most likely one of main's.
-        let own = list::summarize_agent(&path)
-            .map_or_else(|_| AgentPath::root().child(agent), |agent| agent.meta.path);
-        let agents = list::summarize_agents(&dir);
-        let without_end = if self.is_in_use(id) { running_result } else { interrupted_result };
-        Transcript::read(&path, missing_results(&agents, &own, end_as_result, without_end))
-            .map_err(|source| StoreError::Read { id, path: path.clone(), source })
     }
 
     /// Syncs all files written by its journals to disk.
