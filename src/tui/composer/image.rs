@@ -3,7 +3,7 @@
 use crate::protocol::SizedImage;
 use crate::tui::composer::draft;
 use crate::tui::composer::draft_id::DraftId;
-use crate::tui::composer::image_path::ImagePath;
+use crate::tui::composer::image_path::{ImagePath, NewImage};
 use crate::tui::composer::past_prompt::PastImage;
 use crate::tui::composer::paste::MAX_IMAGES;
 use crate::tui::model::{NoticeCause, TuiModel};
@@ -85,7 +85,7 @@ pub fn arrived(
         Ok(Some(image)) => {
             images.last += 1;
             let (number, sends) = (images.last, images.sends);
-            let fits = model.composer.insert_image(number, path, image);
+            let fits = model.composer.insert_image(NewImage { number, path, image });
             draft::edited(model, effects);
             model.composer.images.sends = sends;
             (!fits).then(|| format!("not added: a prompt takes {MAX_IMAGES} images at most"))

@@ -1,5 +1,7 @@
 //! Paths of images, as terminals write them into a draft when a file is dropped.
 
+use crate::protocol::SizedImage;
+
 /// The extensions of images: those that models read, and others, of which one line says so. No text has any of these.
 const EXTENSIONS: [&str; 10] =
     [".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff", ".heic", ".avif"];
@@ -19,6 +21,14 @@ pub struct ImagePath {
     pub path: String,
     /// The absolute path, once it is found.
     pub file: Option<String>,
+}
+
+/// An image that is being put into a draft.
+pub struct NewImage<'a> {
+    pub number: usize,
+    /// Where the draft names it; absent if it comes from the clipboard.
+    pub path: Option<&'a ImagePath>,
+    pub image: SizedImage,
 }
 
 impl ImagePath {

@@ -21,9 +21,9 @@ pub use menu::{Menu, MenuItem, MenuKind, Trigger};
 use std::borrow::Cow;
 
 use crate::protocol::prompt::AGENT_PREFIX;
-use crate::protocol::{AgentPath, PromptTiming, SizedImage};
+use crate::protocol::{AgentPath, PromptTiming};
 use crate::tui::text::width;
-use image_path::ImagePath;
+use image_path::NewImage;
 use past_prompt::{PastImage, PastPrompt};
 
 /// The most cells of a command that is not typed: all of them are on the screen.
@@ -270,15 +270,10 @@ impl Composer {
 
     /// Puts an image into the draft, see [`TextBuffer::insert_image`]. One of an earlier prompt gets a
     /// new number, also in the history.
-    pub fn insert_image(
-        &mut self,
-        number: usize,
-        path: Option<&ImagePath>,
-        image: SizedImage,
-    ) -> bool {
-        let past = path.and_then(|path| self.past_image(&path.written)).is_some();
+    pub fn insert_image(&mut self, new: NewImage<'_>) -> bool {
+        let past = new.path.and_then(|path| self.past_image(&path.written)).is_some();
         let entry = self.unchanged_entry().filter(|_| past);
-        let fits = self.buffer.insert_image(number, path, image);
+        let fits = self.buffer.insert_image(new);
         if let Some(at) = entry.filter(|_| fits) {
             let left = self.unread_images_of(at);
             let mut prompt = self.buffer.as_past();

@@ -3,7 +3,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::image_path::ImagePath;
+use super::image_path::NewImage;
 use super::past_prompt::{PastImage, PastPrompt};
 use crate::protocol::{PromptImage, SizedImage, byte_size};
 
@@ -118,13 +118,8 @@ impl LargePastes {
     }
 
     /// Adds an image to a text and returns the character that stands for it, unless there are too many.
-    pub fn add_image(
-        &mut self,
-        number: usize,
-        path: Option<&ImagePath>,
-        image: SizedImage,
-        text: &str,
-    ) -> Option<char> {
+    pub fn add_image(&mut self, new: NewImage<'_>, text: &str) -> Option<char> {
+        let NewImage { number, path, image } = new;
         let is_image = |letter| self.paste(letter).is_some_and(|paste| paste.image.is_some());
         let images = text.chars().filter(|letter| is_image(*letter)).count();
         let token = TOKENS.clone().find(|token| self.paste(*token).is_none());

@@ -3,20 +3,15 @@
 use std::ops::Range;
 
 use super::TextBuffer;
-use crate::protocol::{PromptImage, SizedImage};
-use crate::tui::composer::image_path::ImagePath;
+use crate::protocol::PromptImage;
+use crate::tui::composer::image_path::NewImage;
 use crate::tui::composer::past_prompt::{PastImage, PastPrompt};
 
 impl TextBuffer {
     /// Puts an image in place of the last occurrence of its path, or of the selection if it has none. The
     /// cursor stays with its text. Returns false and changes nothing if there are too many.
-    pub fn insert_image(
-        &mut self,
-        number: usize,
-        path: Option<&ImagePath>,
-        image: SizedImage,
-    ) -> bool {
-        let range = match path {
+    pub fn insert_image(&mut self, new: NewImage<'_>) -> bool {
+        let range = match new.path {
             // The user has deleted it.
             Some(path) if !self.text.contains(&path.written) => return true,
             Some(path) => place_of(&self.text, &path.written),
@@ -27,7 +22,7 @@ impl TextBuffer {
             self.undo.clear();
         }
         let kept = [&self.text[..range.start], &self.text[range.end..]].concat();
-        let token = self.pastes.add_image(number, path, image, &kept);
+        let token = self.pastes.add_image(new, &kept);
         let Some(token) = token else { return false };
         let before = (self.cursor < range.start).then_some(self.cursor);
         let behind = self.cursor.checked_sub(range.end);
