@@ -50,6 +50,14 @@ pub enum ToolDetails {
     Violation { violation: ViolationKind, depth: u32, limit: u32 },
 }
 
+impl ToolDetails {
+    /// Whether they count in a summary of the agent's work: changed lines, and tests in the output of
+    /// commands.
+    pub fn has_figures(&self) -> bool {
+        matches!(self, Self::Diff { .. } | Self::Command { .. })
+    }
+}
+
 /// The reason a call was refused. The model reads its display form.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denial {

@@ -241,7 +241,7 @@ pub struct AgentHeader {
 /// Whether a block of a message is the result of a change or of a command.
 fn has_figures(block: &ContentBlock) -> bool {
     let ContentBlock::ToolResult { details: Some(details), .. } = block else { return false };
-    matches!(**details, ToolDetails::Diff { .. } | ToolDetails::Command { .. })
+    details.has_figures()
 }
 
 /// One line without its text.

@@ -399,10 +399,12 @@ impl<'a> Replay<'a> {
             let is_asking = self.last == Some(Role::User) && self.asked <= at;
             (self.at, self.asked) = (self.at.min(at), self.asked.min(at));
             self.close_turn(self.turns + u32::from(is_asking));
+            self.end_agents_shells();
             self.push(finished);
         } else {
             self.close_turn(outcome.turns);
             self.at = self.at.max(at);
+            self.end_agents_shells();
             self.push(finished);
         }
     }

@@ -30,8 +30,8 @@ impl Replay<'_> {
     }
 
     /// Returns the events of the whole session once main's file was read, and the total cost of the
-    /// agents with files. Those files contribute starts, turns, costs and ends only; their
-    /// conversations are not parsed.
+    /// agents with files. Those files contribute starts, turns, costs, commands in the background and ends
+    /// only; their conversations are not parsed, but for those commands.
     pub fn into_session(mut self, dir: &Path) -> (Vec<AgentEvent>, (Usage, Cost)) {
         self.interrupt_run();
         self.close_turn(0);
@@ -155,11 +155,40 @@ pub(super) fn outcome(report: &AgentReport, content: &[ResultBlock]) -> RunOutco
 fn replay_figures(path: &Path, replay: &mut Replay<'_>) -> io::Result<()> {
     let mut lines = BufReader::new(File::open(path)?);
     let mut line = Vec::new();
+    let mut has_shells = false;
     while lines.read_until(b'\n', &mut line)? > 0 {
-        if let Some(record) = Record::without_text(&line) {
+        // Any later line may say how a command in the background has ended.
+        has_shells |= str::from_utf8(&line).is_ok_and(|line| line.contains(IN_BACKGROUND));
+        let record = match has_shells {
+            true => Record::parse(&line).ok(),
+            false => Record::without_text(&line),
+        };
+        if let Some(record) = record {
             replay.add_record(&record);
         }
         line.clear();
     }
+    if has_shells {
+        replay.events.retain(|event| is_figure(&event.kind));
+    }
     Ok(())
+}
+
+/// The key of a call that starts a command in the background. In a text, its quotes would be escaped.
+const IN_BACKGROUND: &str = "\"run_in_background\":";
+
+/// Whether an event is one of those that an agent's file contributes to its session.
+fn is_figure(kind: &EventKind) -> bool {
+    match kind {
+        EventKind::Started(_)
+        | EventKind::TurnStarted { .. }
+        | EventKind::TurnFinished { .. }
+        | EventKind::Compaction { .. }
+        | EventKind::WorktreeEntered(_)
+        | EventKind::BackgroundShellStarted { .. }
+        | EventKind::BackgroundShellEnded { .. }
+        | EventKind::Finished(_) => true,
+        EventKind::ToolFinished { details: Some(details), .. } => details.has_figures(),
+        _ => false,
+    }
 }

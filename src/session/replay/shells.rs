@@ -54,6 +54,13 @@ impl Replay<'_> {
         }
     }
 
+    /// Ends the commands of a sub-agent that has ended: they end with it, while main's run on.
+    pub(super) fn end_agents_shells(&mut self) {
+        if !self.path.is_root() {
+            self.end_shells();
+        }
+    }
+
     fn rename_result(&mut self, result: usize, words: String) {
         if let Some(AgentEvent { kind: EventKind::ToolFinished { summary, .. }, .. }) =
             self.events.get_mut(result)

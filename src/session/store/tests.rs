@@ -8,12 +8,13 @@ use super::find::{FindError, IdMatch};
 use super::*;
 use crate::protocol::{
     AgentPath, AgentReport, ChildMeta, Compaction, ContentBlock, Cost, EventKind, Message,
-    RequestCost, ResultBlock, ShellRun, SpendingJournal, ToolDetails, ToolUseId, TranscriptEntry,
-    Usage, remark,
+    RequestCost, ResultBlock, ShellId, ShellRun, SpendingJournal, ToolDetails, ToolUseId,
+    TranscriptEntry, Usage, remark,
 };
 use crate::session::{AgentCallResult, SessionPreview};
 
 mod prune;
+mod shells;
 mod sub_agents;
 mod summary;
 

@@ -236,6 +236,32 @@ async fn background_commands_are_listed_after_a_resume_with_how_they_ended() {
 }
 
 #[tokio::test]
+async fn background_commands_of_sub_agents_are_listed_after_a_resume_and_keep_their_numbers() {
+    let scene = Scene::new();
+    let sleep = format!("sleep {}", process::marked_seconds(73));
+    let start =
+        |command: &str| tool_use("Bash", json!({"command": command, "run_in_background": true}));
+    let main = scene.server.when(PARENT).reply(calls([titled("CHILD-A", "serve")]));
+    main.then(text(DONE)).then(start("exec sleep 77.1442")).then(text("SECOND-66"));
+    scene.server.when("CHILD-A").reply(start(&sleep)).then(text("FOUND-66"));
+    let screen = Screen::start(&scene.world, [BYPASS, "PARENT-1 go"], 120, 40);
+    screen.wait_for(DONE);
+    screen.quit_when_idle();
+    screen.exit();
+    let screen = Screen::start(&scene.world, CONTINUE, 120, 40);
+    screen.wait_for(DONE);
+    send(&screen, "/agents");
+    let shown = screen.wait_for("@ plan");
+    assert!(shown.contains("bash-1  ⊘ killed"), "{shown}");
+    screen.keys(CTRL_C);
+    screen.wait_for("Ctrl+D quits");
+    send(&screen, "more");
+    let shown = screen.wait_for("SECOND-66");
+    assert!(shown.contains("in the background as bash-2"), "{shown}");
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn what_results_tell_the_model_alone_is_not_on_the_screen() {
     let scene = Scene::new();
     let server = json!({"command": "sleep 76.1177", "run_in_background": true, "timeout": 60_000});

@@ -26,7 +26,7 @@ async fn sub_agents_have_files_of_their_own() {
 }
 
 /// Stores a session in which main waits for an agent that has spent $0.10 and is in a call.
-async fn agent_in_a_call(
+pub(super) async fn agent_in_a_call(
     bench: &StoreFixture,
 ) -> (SessionId, AgentId, Arc<dyn Journal>, Arc<dyn Journal>) {
     let (id, journal) = bench.create();
