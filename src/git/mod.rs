@@ -6,4 +6,4 @@ mod snapshot;
 
 pub use self::changes::{ChangesError, changes, changes_since};
 pub use self::run::{Git, GitContext, GitError, WorktreeGit};
-pub use self::snapshot::{RepositorySnapshot, snapshot};
+pub use self::snapshot::{RepositorySnapshot, SNAPSHOT_HEAD, snapshot};

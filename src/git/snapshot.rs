@@ -10,6 +10,9 @@ use crate::disk::{GitConfigPaths, check_repository};
 use crate::exec::Sandbox;
 use crate::protocol::{clip_chars, printable_line, printable_path};
 
+/// How the text about a repository begins.
+pub const SNAPSHOT_HEAD: &str = "[Git when the session was opened:";
+
 /// The most changed files that are named.
 const MAX_NAMED: usize = 20;
 /// The most characters of a file's name, and of a commit's subject.
@@ -92,7 +95,7 @@ impl RepositorySnapshot {
     /// Describes it to a model.
     pub fn describe(&self) -> String {
         let shown = &self.changed;
-        let mut lines = vec!["Git when the session was opened:".to_owned()];
+        let mut lines = vec![SNAPSHOT_HEAD.to_owned()];
         lines.extend(shown.iter().take(MAX_NAMED).map(|file| {
             format!("{} {}", file.status, clip_chars(&printable_path(&file.path), MAX_LINE))
         }));
@@ -108,7 +111,7 @@ impl RepositorySnapshot {
             lines.push("Last commits:".to_owned());
             lines.extend(self.commits.iter().cloned());
         }
-        format!("[{}]", lines.join("\n"))
+        lines.join("\n") + "]"
     }
 }
 

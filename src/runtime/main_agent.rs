@@ -15,9 +15,9 @@ use super::subagent_tools::SubagentTools;
 use crate::agent::system_prompt::EnvironmentInfo;
 use crate::agent::{Agent, AgentSetup, ConcurrencyLimit, Inbox};
 use crate::exec::child_env;
-use crate::git::{self, GitContext};
+use crate::git::{self, GitContext, SNAPSHOT_HEAD};
 use crate::permission::{Call, Decision, HookAdvice};
-use crate::protocol::{Access, EventSink, Span, ToolUseId};
+use crate::protocol::{Access, ContentBlock, EventSink, Message, Span, ToolUseId};
 use crate::provider::ModelSlot;
 use crate::subagent::{Factory, ParentContext, Workspace};
 use crate::tool::ToolRegistry;
@@ -45,7 +45,8 @@ pub(super) fn main_agent(
 ) -> MainAgent {
     let agents = &parts.agents;
     let environment = EnvironmentInfo::gather(&parts.cwd, &parts.date, &parts.platform);
-    let repository = repository(parts);
+    let is_new = |text: &String| !was_told(&session.history, text);
+    let repository = repository(parts).filter(is_new);
     let project = ProjectContext::read(parts, environment.clone(), repository, commands, events);
     let shared = project.for_agents();
     let max_ops = agents.settings.config.max_concurrent_ops;
@@ -101,6 +102,19 @@ pub(super) fn main_agent(
         reasoning_model: session.model,
     });
     MainAgent { agent, subagent_tools, project }
+}
+
+/// Whether the last description of the repository in the conversation is this one.
+fn was_told(history: &[Message], description: &str) -> bool {
+    let blocks = history.iter().rev().flat_map(|message| message.content.iter().rev());
+    let last = blocks.filter_map(|block| match block {
+        ContentBlock::Text { text, aside: true, .. } => text.strip_prefix(SNAPSHOT_HEAD),
+        _ => None,
+    });
+    // Other news of the same prompt come behind it.
+    let news = description.strip_prefix(SNAPSHOT_HEAD).unwrap_or(description);
+    let rest = last.take(1).find_map(|last| last.strip_prefix(news));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("\n\n"))
 }
 
 /// Describes the repository around the working directory to main; `None` if there is none, if main may not

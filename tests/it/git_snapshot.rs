@@ -47,6 +47,26 @@ async fn the_first_prompt_brings_the_changed_files_and_the_last_commits() {
 }
 
 #[tokio::test]
+async fn a_resumed_session_is_told_again_only_what_has_changed() {
+    let scene = Scene::new();
+    repository(&scene);
+    scene.server.when("HELLO-1").forever(text("ok"));
+    let resume = ["-c", "-p", "go on"];
+    scene.world.run(["-p", "HELLO-1"]).finish().await.assert_code(0);
+    scene.world.run(resume).finish().await.assert_code(0);
+    scene.world.write("a.txt", "two\n");
+    for _ in 0..2 {
+        scene.world.run(resume).finish().await.assert_code(0);
+    }
+    let requests = scene.server.requests();
+    let told = |at: usize| requests[at].messages().last().unwrap().to_string();
+    assert!([0, 2].into_iter().all(|at| told(at).contains("Git when")), "{}", told(2));
+    assert!(told(2).contains(" M a.txt"), "{}", told(2));
+    assert!([1, 3].into_iter().all(|at| !told(at).contains("Git when")), "{}", told(1));
+    scene.server.finish();
+}
+
+#[tokio::test]
 async fn without_a_repository_or_a_commit_only_what_there_is_is_told() {
     let scene = Scene::new();
     scene.server.when("HELLO-1").forever(text("ok"));
