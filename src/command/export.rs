@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::one_line;
+use super::{in_reading_order, one_line};
 use crate::cli::ExportFormat;
 use crate::protocol::{
     ChildMeta, ContentBlock, Cost, Message, ResultBlock, Role, RunOutcome, TranscriptEntry, Usage,
@@ -103,11 +103,15 @@ fn message_as_markdown(message: &Message, out: &mut String) {
         Role::User => "User",
         Role::Assistant => "Assistant",
     };
-    for block in message.joined_content().iter() {
+    for block in in_reading_order(&message.joined_content()) {
         // Writing to a String cannot fail.
         let _ = match block {
+            ContentBlock::Text { text, shell: Some(run), .. } => {
+                let printed = fenced(run.printed(text));
+                writeln!(out, "## {speaker}\n\n!{}\n\n{printed}\n", run.line)
+            }
             ContentBlock::Text { text, aside: true, .. } => {
-                writeln!(out, "## Aside\n\n{}\n", text.trim())
+                writeln!(out, "## Note to the model\n\n{}\n", fenced(text))
             }
             ContentBlock::Text { text, .. } => writeln!(out, "## {speaker}\n\n{}\n", text.trim()),
             ContentBlock::ToolUse { name, input, malformed, .. } => {
@@ -146,7 +150,10 @@ mod tests {
     fn main_agent() -> StoredTranscript {
         let id = ToolUseId::new("t1");
         let messages = [
-            Message::user_text("look"),
+            Message::user(vec![
+                ContentBlock::aside("[Git:\n?? a\n?? b]"),
+                ContentBlock::text("look"),
+            ]),
             Message::assistant(vec![ContentBlock::ToolUse {
                 id: id.clone(),
                 name: "Read".to_owned(),
@@ -179,7 +186,8 @@ mod tests {
     #[test]
     fn markdown_keeps_a_result_in_its_fence() {
         let text = export(&json!({"id": "s"}), &[main_agent()], ExportFormat::Markdown);
-        let expected = "# Session s\n\n## User\n\nlook\n\n## Tool call: Read\n\n\
+        let expected = "# Session s\n\n## User\n\nlook\n\n\
+                        ## Note to the model\n\n```\n[Git:\n?? a\n?? b]\n```\n\n## Tool call: Read\n\n\
                         ```\n{\n  \"file_path\": \"a.md\"\n}\n```\n\n\
                         ## Result\n\n````\n```\ncode\n```\n````\n\n*line 3 is left out*\n\n";
         assert_eq!(text, expected);

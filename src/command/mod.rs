@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::protocol::{Charset, clip_chars, printable, printable_message};
+use crate::protocol::{Charset, ContentBlock, clip_chars, printable, printable_message};
 
 pub mod agents;
 pub mod auth;
@@ -147,6 +147,22 @@ mod tests {
     fn columns_align_by_the_width_on_the_screen_and_leave_no_blanks_at_the_end() {
         let row = |cells: [&str; 3]| cells.map(str::to_owned);
         let rows = [row(["a", "漢字", "x"]), row(["bcd", "é", ""]), row(["", "", "y"])];
+/// Returns the blocks of a message in the order in which a user reads them: notes to the model behind the
+/// prompt that they came with.
+fn in_reading_order(blocks: &[ContentBlock]) -> impl Iterator<Item = &ContentBlock> {
+    let prompts = blocks.iter().filter(|block| note_to_model(block).is_none());
+    prompts.chain(blocks.iter().filter(|block| note_to_model(block).is_some()))
+}
+
+/// Returns the text of a note to the model, without the brackets around it.
+fn note_to_model(block: &ContentBlock) -> Option<&str> {
+    let ContentBlock::Text { text, aside: true, shell: None, .. } = block else { return None };
+    let text = text.trim();
+    let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+    // There may be several.
+    Some(inside.filter(|inside| !inside.contains("]\n")).unwrap_or(text))
+}
+
         assert_eq!(columns(&rows), "a    漢字  x\nbcd  é\n           y\n");
     }
 

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::export::{StoredTranscript, export};
-use super::{CommandReport, columns, one_line};
+use super::{CommandReport, columns, in_reading_order, note_to_model, one_line};
 use crate::app::setup::AppError;
 use crate::cli::{ExportFormat, SessionsAction};
 use crate::protocol::{
@@ -178,7 +178,7 @@ fn show(agents: &[StoredTranscript]) -> CommandReport {
 fn show_past(past: &TranscriptEntry, out: &mut String) {
     match past {
         TranscriptEntry::Message(message) => {
-            for block in message.joined_content().iter() {
+            for block in in_reading_order(&message.joined_content()) {
                 show_block(message.role, block, out);
             }
         }
@@ -194,8 +194,12 @@ fn show_past(past: &TranscriptEntry, out: &mut String) {
 
 fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
     let text = match (block, role) {
-        (ContentBlock::Text { text, aside: true, .. }, _) => {
-            format!("[aside: {}]", printable(text.trim()))
+        (ContentBlock::Text { text, shell: Some(run), .. }, _) => {
+            let text = format!("› !{}\n{}", run.line, run.printed(text));
+            printable(text.trim_end())
+        }
+        (ContentBlock::Text { aside: true, .. }, _) => {
+            format!("[note to the model: {}]", note.unwrap_or_default())
         }
         (ContentBlock::Text { text, .. }, Role::User) => format!("› {}", printable(text.trim())),
         (ContentBlock::Text { text, .. }, Role::Assistant) => printable(text.trim()),
@@ -212,6 +216,7 @@ fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
     };
     if !text.is_empty() {
         out.push_str(&text);
+    let note = note_to_model(block).map(printable);
         out.push_str("\n\n");
     }
 }
@@ -261,7 +266,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::protocol::{ChildMeta, Message, RunOutcome, ToolUseId};
+    use crate::protocol::{ChildMeta, Message, RunOutcome, ShellRun, ToolUseId};
 
     #[test]
     fn the_list_has_one_aligned_line_per_session() {
@@ -293,7 +298,12 @@ ID                                    LAST               AGENTS  NAME OR FIRST P
     fn a_session_is_shown_with_its_calls_and_its_sub_agents() {
         let call = ToolUseId::new("t1");
         let main = [
-            Message::user_text("look around"),
+            Message::user(vec![
+                ContentBlock::shell_run(run, "one\n"),
+                ContentBlock::aside("[Git when the session was opened:\n?? a\u{1b}]"),
+                ContentBlock::text("look around"),
+                ContentBlock::aside("a hint"),
+            ]),
             Message::assistant(vec![
                 ContentBlock::Thinking { thinking: "hm".to_owned(), signature: String::new() },
                 ContentBlock::text("I look."),
@@ -331,9 +341,12 @@ ID                                    LAST               AGENTS  NAME OR FIRST P
                 ..StoredTranscript::default()
             },
         ]);
+        let run = ShellRun { line: "ls".to_owned(), status: String::new(), began: None };
         let hits = "  hit\\u{1b}[2J\n".repeat(20);
         let expected = format!(
-            "› look around\n\n\
+            "› !ls\none\n\n› look around\n\n\
+             [note to the model: Git when the session was opened:\n?? a\\u{{1b}}]\n\n\
+             [note to the model: a hint]\n\n\
              [compacted: 9000 to 70 tokens; a summary replaces what is above]\n\n\
              I look.\n\n● Grep fn\\u{{1b}}\n\n\
              \x20 error:\n{hits}  … 2 more lines\n\n\

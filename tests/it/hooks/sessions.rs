@@ -52,9 +52,8 @@ async fn what_hooks_add_is_told_apart_from_what_was_typed_in_lists_and_on_resume
     assert!(list.stdout.contains("PARENT-1 go") && !list.stdout.contains("CONTEXT"), "{list}");
     let id = list.stdout.lines().nth(1).and_then(|line| line.split(' ').next()).unwrap();
     let shown = scene.world.run(["sessions", "show", id]).finish().await;
-    for part in ["[aside: CONTEXT-1\n\nCONTEXT-2]\n", "› PARENT-1 go\n"] {
-        assert!(shown.stdout.contains(part), "{shown}");
-    }
+    let parts = "› PARENT-1 go\n\n[note to the model: CONTEXT-1\n\nCONTEXT-2]\n";
+    assert!(shown.stdout.contains(parts), "{shown}");
     let screen = Screen::start(&scene.world, ["-c"], 80, 24);
     screen.wait_for("› PARENT-1 go");
     // As before: what only the model reads is not on the screen.
