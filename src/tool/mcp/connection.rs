@@ -1,5 +1,6 @@
 //! A live connection to a server: opened, asked for its tools, called, closed.
 
+use std::collections::BTreeSet;
 use std::error::Error;
 use std::time::Duration;
 
@@ -156,6 +157,31 @@ impl From<ClientInitializeError> for HandshakeError {
     }
 }
 
+/// Says where the key of a server over HTTP comes from, if that has refused it.
+fn with_advice(
+    error: ClientInitializeError,
+    transport: &McpTransport,
+    env: &EnvOverlay,
+) -> HandshakeError {
+    let refuses_key = matches!(
+        &error,
+        ClientInitializeError::TransportError { error, .. } if http::refuses_key(&*error.error)
+    );
+    let mut refusal = HandshakeError::from(error);
+    if let (true, McpTransport::Http { url, headers }) = (refuses_key, transport) {
+        let texts = std::iter::once(url.as_str()).chain(headers.values().map(String::as_str));
+        let named = texts.flat_map(|text| expand::expanded_variables(text, env));
+        let names: BTreeSet<&str> = named.map(|(name, _)| name).collect();
+        let advice = match (names.is_empty(), headers.is_empty()) {
+            (false, _) => format!("check {}", Vec::from_iter(names).join(" and ")),
+            (true, false) => "check its headers".to_owned(),
+            (true, true) => "it may need a header with a key".to_owned(),
+        };
+        refusal.why.push_str(&format!("; {advice}"));
+    }
+    refusal
+}
+
 impl ConnectParams<'_> {
     async fn connect(self, lifecycle: ClientLifecycleMode) -> Result<Connection, HandshakeError> {
         let Self { server, env, depth, deps, first } = self;
@@ -192,7 +218,8 @@ impl ConnectParams<'_> {
             match &transport {
                 McpTransport::Http { url, headers } => {
                     let way = http::connect(url, headers, &deps.http).await?;
-                    greet(way, deps, lifecycle).await.map_err(HandshakeError::from)
+                    let greeted = greet(way, deps, lifecycle).await;
+                    greeted.map_err(|error| with_advice(error, &server.transport, env))
                 }
                 _ => {
                     let none = || "no program is driving caliban".to_owned();

@@ -42,6 +42,9 @@ pub async fn connect(
 /// Describes a failed request in one line, if the error is the client's own. Names the server
 /// without its query, which may hold a key.
 pub fn describe_error(error: &(dyn Error + 'static)) -> Option<String> {
+    if let Some(status) = chain(error).find_map(refusal) {
+        return Some(format!("it answered {status}"));
+    }
     let error = chain(error).find_map(|error| error.downcast_ref::<reqwest::Error>())?;
     let place = error.url().map_or_else(|| "the server".to_owned(), redacted_url);
     if let Some(status) = error.status() {
@@ -62,6 +65,25 @@ pub fn describe_error(error: &(dyn Error + 'static)) -> Option<String> {
         }
     };
     Some(format!("cannot reach {place}: {reason}"))
+}
+
+/// Whether the server has refused a request for want of a valid key.
+pub fn refuses_key(error: &(dyn Error + 'static)) -> bool {
+    let is_about_key =
+        |status: &str| ["HTTP 401", "HTTP 403"].iter().any(|it| status.starts_with(it));
+    chain(error).find_map(refusal).is_some_and(is_about_key)
+}
+
+/// Returns the status of an answer, with its text if it has one.
+fn refusal<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a str> {
+    match error.downcast_ref::<StreamableHttpError<reqwest::Error>>()? {
+        StreamableHttpError::UnexpectedServerResponse(answer) if answer.starts_with("HTTP ") => {
+            Some(answer.trim_end_matches([':', ' ']))
+        }
+        StreamableHttpError::AuthRequired(_) => Some("HTTP 401 Unauthorized"),
+        StreamableHttpError::InsufficientScope(_) => Some("HTTP 403 Forbidden"),
+        _ => None,
+    }
 }
 
 /// Returns the address of a server without parts that may be secret.

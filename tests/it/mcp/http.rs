@@ -61,6 +61,9 @@ async fn message(
         "initialize" if uri.path().ends_with("/401") => {
             return (StatusCode::UNAUTHORIZED, format!("{keys} {uri}")).into_response();
         }
+        "initialize" if uri.path().ends_with("/closed") => {
+            return StatusCode::UNAUTHORIZED.into_response();
+        }
         "initialize" if uri.path().ends_with("/rpc") => {
             return answer(&error(format!("refused {keys}")));
         }
@@ -167,6 +170,26 @@ async fn a_server_over_http_is_called_with_its_headers() {
     assert!(seen.len() >= 4, "initialize, initialized, list, call: {}", seen.len());
     assert!(seen.iter().all(|(_, headers)| headers["authorization"] == "Bearer sk-stub-77"));
     assert!(!format!("{finished}{}", scene.world.log()).contains("sk-stub-77"));
+    scene.server.finish();
+}
+
+#[tokio::test]
+async fn a_server_that_wants_another_key_is_named_with_the_variable_that_holds_it() {
+    let mut scene = Scene::new();
+    let url = web().await.url;
+    scene.world.env("STUB_TOKEN", "sk-stub-77");
+    let headers = [
+        ("{ Authorization = \"Bearer ${STUB_TOKEN}\" }", "check STUB_TOKEN"),
+        ("{ X-Key = \"abc\" }", "check its headers"),
+        ("{}", "it may need a header with a key"),
+    ];
+    for (headers, advice) in headers {
+        let config = format!("[mcp_servers.web]\nurl = \"{url}/closed\"\nheaders = {headers}\n");
+        scene.world.config(&config);
+        let told = scene.world.run(["mcp"]).finish().await.to_string();
+        let line = format!("it answered HTTP 401 Unauthorized; {advice}");
+        assert!(told.contains(&line), "{line}: {told}");
+    }
     scene.server.finish();
 }
 
