@@ -411,6 +411,9 @@ fn status_lines(model: &TuiModel) -> Vec<PageLine> {
 
 /// The name of the session and its id.
 fn session_label(session: &ScreenSession) -> String {
+    if !session.resumable {
+        return "not stored".to_owned();
+    }
     let id = session.id.map_or("none".to_owned(), |id| id.to_string());
     session.name.as_ref().map(|name| format!("{name} · {id}")).unwrap_or(id)
 }

@@ -182,6 +182,16 @@ fn a_session_that_is_not_stored_has_no_name_and_no_export() {
         };
         assert!(!screen.effects.iter().any(asks));
     }
+    let mut screen = TestScreen::new();
+    screen.opened(Vec::new());
+    let id = screen.model.session.id.unwrap().to_string();
+    screen.write("/status").enter();
+    assert!(picture(&mut screen, 120, 40).contains(&id));
+    screen.esc();
+    screen.model.session.resumable = false;
+    screen.write("/status").enter();
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("session     not stored") && !shown.contains(&id), "{shown}");
 }
 
 fn compaction(by_hand: bool, state: CompactionState) -> EventKind {
