@@ -11,13 +11,13 @@ use crate::subagent::registry::{DefinitionProblem, Definitions};
 /// Prints all definitions with their problems, one definition, or only the problems.
 pub fn agents(action: &AgentsAction, definitions: &Definitions) -> CommandReport {
     match action {
-        AgentsAction::List => CommandReport::text(list(definitions)),
+        AgentsAction::List => list(definitions),
         AgentsAction::Show { name } => show(name, definitions),
         AgentsAction::Check => check(definitions),
     }
 }
 
-fn list(definitions: &Definitions) -> String {
+fn list(definitions: &Definitions) -> CommandReport {
     let head = ["NAME", "MODEL", "TOOLS", "LIMITS", "FROM", "DESCRIPTION"].map(str::to_owned);
     let rows = definitions.iter().map(|definition| {
         [
@@ -42,7 +42,7 @@ fn list(definitions: &Definitions) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(out, "{kind}: {}", printable_message(&problem.error().to_string()));
     }
-    out
+    CommandReport { text: out, is_table: true, ..CommandReport::default() }
 }
 
 fn show(name: &str, definitions: &Definitions) -> CommandReport {

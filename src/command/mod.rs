@@ -31,8 +31,11 @@ pub mod trust;
 pub struct CommandReport {
     /// For stdout.
     pub text: String,
-    /// Whether its lines are rows of a table, which a terminal shows as far as they fit.
+    /// Whether its lines up to the first empty one are rows of a table, which a terminal shows as far as
+    /// they fit.
     pub is_table: bool,
+    /// The text for a terminal in which the table does not fit.
+    pub narrow: Option<String>,
     /// One line for stderr; it makes the exit code 2.
     pub error: Option<String>,
     /// Whether something it checked is broken.
@@ -56,7 +59,18 @@ impl CommandReport {
     fn fitted(&self, width: Option<usize>) -> String {
         let text = printable(&self.text);
         let Some(width) = width.filter(|_| self.is_table) else { return text };
-        text.lines().map(|line| format!("{}\n", cut_line(line, width))).collect()
+        let is_row = |line: &&str| !line.is_empty();
+        let fits = text.lines().take_while(is_row).all(|line| line.width() <= width);
+        let text = match self.narrow.as_deref().filter(|_| !fits) {
+            Some(narrow) => printable(narrow),
+            None => text,
+        };
+        let rows = text.lines().take_while(is_row).count();
+        let lines = text.lines().enumerate().map(|(at, line)| match at < rows {
+            true => cut_line(line, width),
+            false => line.into(),
+        });
+        lines.map(|line| format!("{line}\n")).collect()
     }
 
     /// Prints it and returns the exit code. A closed pipe is not an error.
@@ -133,20 +147,6 @@ fn columns<const N: usize>(rows: &[[String; N]]) -> String {
     out
 }
 
-/// Joins the text to one line, truncated to `limit` characters.
-fn one_line(text: &str, limit: usize) -> String {
-    let words = printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    clip_chars(&words, limit).into_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_align_by_the_width_on_the_screen_and_leave_no_blanks_at_the_end() {
-        let row = |cells: [&str; 3]| cells.map(str::to_owned);
-        let rows = [row(["a", "漢字", "x"]), row(["bcd", "é", ""]), row(["", "", "y"])];
 /// Returns the blocks of a message in the order in which a user reads them: notes to the model behind the
 /// prompt that they came with.
 fn in_reading_order(blocks: &[ContentBlock]) -> impl Iterator<Item = &ContentBlock> {
@@ -163,6 +163,20 @@ fn note_to_model(block: &ContentBlock) -> Option<&str> {
     Some(inside.filter(|inside| !inside.contains("]\n")).unwrap_or(text))
 }
 
+/// Joins the text to one line, truncated to `limit` characters.
+fn one_line(text: &str, limit: usize) -> String {
+    let words = printable(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    clip_chars(&words, limit).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_align_by_the_width_on_the_screen_and_leave_no_blanks_at_the_end() {
+        let row = |cells: [&str; 3]| cells.map(str::to_owned);
+        let rows = [row(["a", "漢字", "x"]), row(["bcd", "é", ""]), row(["", "", "y"])];
         assert_eq!(columns(&rows), "a    漢字  x\nbcd  é\n           y\n");
     }
 
@@ -173,6 +187,12 @@ fn note_to_model(block: &ContentBlock) -> Option<&str> {
         assert_eq!(report.fitted(Some(9)), "a  漢字…\nb  c\n");
         assert_eq!(report.fitted(Some(11)), report.text);
         assert_eq!(report.fitted(None), report.text);
+        let with_notes =
+            CommandReport { text: format!("{}\na note of any length\n", report.text), ..report };
+        assert_eq!(with_notes.fitted(Some(9)), "a  漢字…\nb  c\n\na note of any length\n");
+        let narrow = Some("a  漢\n".to_owned());
+        let report = CommandReport { narrow, ..CommandReport::table(&rows) };
+        assert_eq!((&*report.fitted(Some(9)), &report.fitted(Some(11))), ("a  漢\n", &report.text));
         let long = CommandReport::text("a long line\n");
         assert_eq!(long.fitted(Some(4)), long.text);
     }

@@ -1,5 +1,6 @@
 //! `caliban sessions [list|show ID|export ID|rm ID|prune]`: stored conversations.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
@@ -52,8 +53,9 @@ pub fn export_session(
 }
 
 fn remove(prefix: &str, store: &SessionStore) -> Result<CommandReport, AppError> {
-    store.remove(store.find(prefix)?)?;
-    Ok(CommandReport::default())
+    let id = store.find(prefix)?;
+    store.remove(id)?;
+    Ok(CommandReport::text(format!("Removed session {id}.\n")))
 }
 
 /// Returns the time so many days before, or the earliest one.
@@ -132,22 +134,39 @@ fn stored_result(agent: &AgentSummary) -> Option<AgentCallResult> {
     Some(AgentCallResult { text, is_error, details })
 }
 
-/// Lists sessions in the given order, one per line.
+/// The ends of the groups of an id. The first two hold the time of its creation.
+const ID_GROUPS: [usize; 3] = [13, 18, 23];
+
+/// Lists sessions in the given order, one per line. A narrow terminal shows as many groups of the ids as
+/// tell them apart.
 fn list(sessions: &[SessionSummary]) -> CommandReport {
     if sessions.is_empty() {
         return CommandReport::text("No sessions yet.\n");
     }
     let head = ["ID", "LAST", "AGENTS", "NAME OR FIRST PROMPT", "DIRECTORY"].map(str::to_owned);
-    let rows = sessions.iter().map(|session| {
+    let row = |session: &SessionSummary, id: String| {
         [
-            session.id.to_string(),
+            id,
             session.last.strftime("%Y-%m-%d %H:%MZ").to_string(),
             session.agents.to_string(),
             one_line(session.title(), 60),
             printable_path(&session.cwd),
         ]
-    });
-    CommandReport::table(&std::iter::once(head).chain(rows).collect::<Vec<_>>())
+    };
+    let table = |id: &dyn Fn(&SessionSummary) -> String| {
+        let rows = sessions.iter().map(|session| row(session, id(session)));
+        columns(&std::iter::once(head.clone()).chain(rows).collect::<Vec<_>>())
+    };
+    let clipped = |end: usize| {
+        move |session: &SessionSummary| session.id.to_string().chars().take(end).collect::<String>()
+    };
+    let is_clear = |end: &usize| {
+        let ids: BTreeSet<String> = sessions.iter().map(clipped(*end)).collect();
+        ids.len() == sessions.len()
+    };
+    let narrow = ID_GROUPS.into_iter().find(is_clear).map(|end| table(&clipped(end)));
+    let text = table(&|session| session.id.to_string());
+    CommandReport { text, is_table: true, narrow, ..CommandReport::default() }
 }
 
 /// Formats the transcripts of agents as text.
@@ -193,6 +212,7 @@ fn show_past(past: &TranscriptEntry, out: &mut String) {
 }
 
 fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
+    let note = note_to_model(block).map(printable);
     let text = match (block, role) {
         (ContentBlock::Text { text, shell: Some(run), .. }, _) => {
             let text = format!("› !{}\n{}", run.line, run.printed(text));
@@ -216,7 +236,6 @@ fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
     };
     if !text.is_empty() {
         out.push_str(&text);
-    let note = note_to_model(block).map(printable);
         out.push_str("\n\n");
     }
 }
@@ -268,12 +287,10 @@ mod tests {
     use super::*;
     use crate::protocol::{ChildMeta, Message, RunOutcome, ShellRun, ToolUseId};
 
-    #[test]
-    fn the_list_has_one_aligned_line_per_session() {
-        let id: SessionId = "01990000-0000-7000-8000-000000000001".parse().unwrap();
+    fn session(id: &str) -> SessionSummary {
         let last = "2026-11-20T09:05:59Z".parse().unwrap();
-        let session = SessionSummary {
-            id,
+        SessionSummary {
+            id: id.parse().unwrap(),
             cwd: "/srv/shop".into(),
             name: None,
             model: "m".to_owned(),
@@ -283,7 +300,12 @@ mod tests {
             first_prompt: "find out\nwhy login is slow".to_owned(),
             messages: 9,
             agents: 3,
-        };
+        }
+    }
+
+    #[test]
+    fn the_list_has_one_aligned_line_per_session() {
+        let session = session("01990000-0000-7000-8000-000000000001");
         let expected = "\
 ID                                    LAST               AGENTS  NAME OR FIRST PROMPT        DIRECTORY
 01990000-0000-7000-8000-000000000001  2026-11-20 09:05Z  3       find out why login is slow  /srv/shop
@@ -295,8 +317,26 @@ ID                                    LAST               AGENTS  NAME OR FIRST P
     }
 
     #[test]
+    fn a_narrow_terminal_shows_as_much_of_the_ids_as_tells_them_apart() {
+        let mut sessions = vec![
+            session("01990000-0000-7000-8000-000000000001"),
+            session("01990000-0001-7000-8000-000000000001"),
+        ];
+        let shown = |sessions: &[SessionSummary], width| {
+            let text = list(sessions).fitted(Some(width));
+            text.lines().nth(1).unwrap().to_owned()
+        };
+        let line = "01990000-0000  2026-11-20 09:05Z  3       find out why login is slow…";
+        assert_eq!(shown(&sessions, 70), line);
+        assert!(shown(&sessions, 120).starts_with("01990000-0000-7000-8000-000000000001  2026"));
+        sessions.push(session("01990000-0001-7000-8001-000000000001"));
+        assert!(shown(&sessions, 70).starts_with("01990000-0000-7000-8000  2026-11-20"));
+    }
+
+    #[test]
     fn a_session_is_shown_with_its_calls_and_its_sub_agents() {
         let call = ToolUseId::new("t1");
+        let run = ShellRun { line: "ls".to_owned(), status: String::new(), began: None };
         let main = [
             Message::user(vec![
                 ContentBlock::shell_run(run, "one\n"),
@@ -341,7 +381,6 @@ ID                                    LAST               AGENTS  NAME OR FIRST P
                 ..StoredTranscript::default()
             },
         ]);
-        let run = ShellRun { line: "ls".to_owned(), status: String::new(), began: None };
         let hits = "  hit\\u{1b}[2J\n".repeat(20);
         let expected = format!(
             "› !ls\none\n\n› look around\n\n\

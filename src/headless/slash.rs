@@ -74,7 +74,9 @@ pub(super) fn help(written: Vec<SlashCommand>) -> String {
 
 /// Returns the answer to `/cost`: dollars and tokens of the session, including sub-agents.
 pub(super) fn cost(totals: &Totals) -> String {
-    let mut lines = vec![format!("Session cost: ${:.4}, sub-agents included", totals.cost.usd)];
+    let digits = if totals.cost.usd > 0.0 { 4 } else { 2 };
+    let usd = totals.cost.usd;
+    let mut lines = vec![format!("Session cost: ${usd:.digits$}, sub-agents included")];
     for (model, (usage, cost)) in &totals.models {
         let Usage {
             input_tokens: input,

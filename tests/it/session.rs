@@ -298,7 +298,7 @@ async fn a_session_is_removed_unless_a_program_writes_to_it() {
     scene.server.open("hold");
     running.wait().await.assert_code(0);
     let run = scene.world.run(["sessions", "rm", &id]).finish().await;
-    assert_eq!(run.assert_code(0).stdout, "");
+    assert_eq!(run.assert_code(0).stdout, format!("Removed session {id}.\n"));
     assert_eq!(scene.world.sessions().len(), 0);
     scene.world.run(["sessions", "rm", &id]).finish().await.assert_code(2);
     scene.server.finish();
