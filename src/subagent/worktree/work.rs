@@ -228,25 +228,43 @@ impl<'a> Merge<'a> {
             other => other.into(),
         })?;
         let applied = self.checkout.output(words[..2].iter().copied().chain(patch));
-        applied.map_err(|error| {
+        let half_applied = |error: GitError| {
             let (said, mine) = (error.to_string(), mine.to_string_lossy().into_owned());
             WorkError::HalfApplied { said, mine, commit: commit() }
-        })?;
+        };
+        applied.map_err(half_applied)?;
+        if files.iter().any(|(_, name)| is_attributes(name)) {
+            // Git has written the files with the attributes from before.
+            self.write_files(&files, None).map_err(half_applied)?;
+        }
         Ok(files.len())
     }
 
     /// Writes the files of a tree elsewhere: a filter that fails, or a full disk, must not leave the
     /// user's files without their content.
     fn rehearse(&self, tree: &str, files: &[ChangedFile<'_>]) -> Result<(), GitError> {
-        let git = self.checkout.with_index(&self.temp.join("merged-index"));
-        git.output(["read-tree", tree])?;
+        self.merged_index().output(["read-tree", tree])?;
+        self.write_files(files, Some(&self.temp.join("files")))
+    }
+
+    /// The checkout with an index for the merged tree.
+    fn merged_index(&self) -> WorktreeGit {
+        self.checkout.with_index(&self.temp.join("merged-index"))
+    }
+
+    /// Writes these files of the merged tree as git checks them out, in place of the user's or into a
+    /// folder.
+    fn write_files(&self, files: &[ChangedFile<'_>], into: Option<&Path>) -> Result<(), GitError> {
         let written = files.iter().filter(|(modes, _)| modes[1] != NO_FILE_MODE);
         let names: Vec<u8> = written.flat_map(|(_, name)| [name, &b"\0"[..]].concat()).collect();
-        let mut folder = OsString::from("--prefix=");
-        folder.push(self.temp.join("files"));
-        folder.push("/");
-        let words = ["checkout-index", "--quiet", "-z", "--stdin"].map(OsStr::new);
-        git.read(&names, words.into_iter().chain([&*folder]))?;
+        let folder = into.map(|folder| {
+            let mut option = OsString::from("--prefix=");
+            option.push(folder);
+            option.push("/");
+            option
+        });
+        let words = ["checkout-index", "--force", "--quiet", "-z", "--stdin"].map(OsStr::new);
+        self.merged_index().read(&names, words.into_iter().chain(folder.as_deref()))?;
         Ok(())
     }
 
@@ -332,6 +350,11 @@ fn commit_index(git: &WorktreeGit, head: &OsStr, message: &str) -> Result<OsStri
     let words = AUTHOR.map(OsStr::new).into_iter().chain([OsStr::new("commit-tree"), &tree]);
     let words = words.chain([OsStr::new("-p"), head, OsStr::new("-m"), OsStr::new(message)]);
     git.line(words)
+}
+
+/// Whether a file says how git converts others.
+fn is_attributes(name: &[u8]) -> bool {
+    name.rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes")
 }
 
 fn changed_files(raw: &[u8]) -> Vec<ChangedFile<'_>> {

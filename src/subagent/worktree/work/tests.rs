@@ -285,3 +285,27 @@ async fn work_on_a_branch_without_a_commit_is_shown_merged_and_discarded() {
     Worktree::discard(place.wish(""), agent.info.clone()).await.unwrap();
     assert!(!agent.info.path.exists());
 }
+
+#[tokio::test]
+async fn merged_files_are_as_git_checks_them_out_also_by_attributes_that_come_with_them() {
+    let place = GitFixture::new();
+    place.write(".gitattributes", "*.txt eol=crlf\n");
+    place.write("old.txt", "1\r\n");
+    place.commit("attributes");
+    let agent = left(&place, |top| {
+        fs::write(top.join("old.txt"), "1\r\n2\r\n").unwrap();
+        fs::write(top.join("new.txt"), "3\r\n").unwrap();
+        fs::create_dir(top.join("part")).unwrap();
+        fs::write(top.join("part/.gitattributes"), "*.cmd eol=crlf\n*.id ident\n").unwrap();
+        fs::write(top.join("part/new.cmd"), "4\r\n").unwrap();
+        fs::write(top.join("part/new.id"), "$Id$\n").unwrap();
+    })
+    .await;
+    let merged = merge(&place, &agent).await.unwrap();
+    let files = ["old.txt", "new.txt", "part/new.cmd"].map(|file| read(&place, file));
+    assert_eq!(files, ["1\r\n2\r\n", "3\r\n", "4\r\n"]);
+    assert!(read(&place, "part/new.id").starts_with("$Id: "));
+    place.git(&["add", "--all"]);
+    let changed = place.git(&["diff", "--cached", "--name-only", &merged.commit]);
+    assert_eq!((changed.as_str(), place.git(&["diff", "--name-only"]).as_str()), ("", ""));
+}
