@@ -35,6 +35,18 @@ async fn bash_is_not_looked_for_in_the_project() {
     scene.server.finish();
 }
 
+/// Opens a draft in an editor that adds EDITED-77 to it. No program of the project runs.
+fn edited(scene: &Scene) -> Screen {
+    let screen = Screen::start(&scene.world, [], 100, 30);
+    screen.wait_for("? keys");
+    screen.keys("draft");
+    screen.wait_for("› draft");
+    screen.keys("\x07");
+    screen.wait_for("and EDITED-77");
+    assert!(!scene.world.exists("bin/ran"));
+    screen
+}
+
 #[tokio::test]
 async fn the_editor_is_not_looked_for_in_the_project() {
     let mut scene = scene_with(&["my-editor"]);
@@ -43,13 +55,7 @@ async fn the_editor_is_not_looked_for_in_the_project() {
     let bin = scene.world.project_dir().join("bin");
     let path = format!("{}:{}:/usr/bin:/bin", bin.display(), editor.parent().unwrap().display());
     scene.world.env("PATH", &path).env("VISUAL", "my-editor");
-    let screen = Screen::start(&scene.world, [], 100, 30);
-    screen.wait_for("? keys");
-    screen.keys("draft");
-    screen.wait_for("› draft");
-    screen.keys("\x07");
-    screen.wait_for("and EDITED-77");
-    assert!(!scene.world.exists("bin/ran"));
+    let screen = edited(&scene);
     screen.keys(CTRL_C);
     screen.wait_gone("EDITED-77");
     screen.keys("\x04");
@@ -65,13 +71,7 @@ async fn without_a_variable_the_usual_editors_are_tried_outside_of_the_project()
     let bin = scene.world.project_dir().join("bin");
     let path = format!("{}:{}", bin.display(), editor.parent().unwrap().display());
     scene.world.env("PATH", &path);
-    let screen = Screen::start(&scene.world, [], 100, 30);
-    screen.wait_for("? keys");
-    screen.keys("draft");
-    screen.wait_for("› draft");
-    screen.keys("\x07");
-    screen.wait_for("and EDITED-77");
-    assert!(!scene.world.exists("bin/ran"));
+    edited(&scene);
     scene.server.finish();
 }
 
