@@ -19,8 +19,11 @@ const MIN_CONTENT_LINES: usize = 6;
 /// Lines of content from which on a blank line sets the answers apart, although not all fits.
 const ROOMY_CONTENT_LINES: usize = 8;
 
-/// If more than one in so many lines of a call wraps beside the panes, the question covers them.
+/// Beside panes, one in so many lines of a call may wrap, else the question covers them.
 const FEW_WRAPS: usize = 5;
+
+/// A call with few lines may wrap to so many more.
+const MIN_WRAPS: usize = 2;
 
 /// Lines about the agents above a question, of which fewer would name none.
 pub const MIN_LINES_ABOVE: u16 = 3;
@@ -71,13 +74,23 @@ impl Placement {
     fn is_brief(&self) -> bool {
         self.fits.layout == AnswerLayout::Brief
     }
+
+    /// Whether it hides less of the content, or has the answers that `other` has no room for.
+    fn shows_more_than(&self, other: &Self) -> bool {
+        self.hidden() < other.hidden() || other.is_brief() && !self.is_brief()
+    }
+
+    /// Lines of the content that are not on the screen.
+    fn hidden(&self) -> usize {
+        self.all - self.fits.content
+    }
 }
 
 /// Places the open question. Where agents stand below the transcript, it is below their lines, on a low
 /// screen as high as the room there, so that no question moves it; the lines of an agent that asks alone
-/// give way to it, and so does that of a small screen. Elsewhere it is over the transcript if all of it fits there and few lines of the call
-/// wrap, else over the body, below a line for each agent, or as many of these as take nothing from its
-/// content.
+/// give way to it, and so does that of a small screen. Elsewhere it is over the transcript, unless many lines
+/// of the call wrap there or the body has room for more of its content; then it is over the body, below a
+/// line for each agent, or as many of these as take nothing from its content.
 pub fn place(
     model: &TuiModel,
     open: &ShownQuestion,
@@ -91,7 +104,7 @@ pub fn place(
     let mut call_lines =
         |area: Rect| content.wrapped(question, context, inner_size(area).0, theme).call;
     let wide = call_lines(layout.body);
-    let wraps = call_lines(layout.transcript) > wide + wide / FEW_WRAPS;
+    let wraps = call_lines(layout.transcript) > wide + MIN_WRAPS.max(wide / FEW_WRAPS);
     let mut fit = |area: Rect| {
         let (width, room) = inner_size(area);
         let all = content.wrapped(question, context, width, theme).lines.len();
@@ -124,7 +137,12 @@ pub fn place(
         }
     } else if layout.small || layout.has_agents_below() || wraps || !placement.is_whole() {
         let kept = layout.lines_above_question(agents);
-        placement = place_over_body(kept, |lines| fit(below_agents(layout, lines)));
+        let over_body = place_over_body(kept, |lines| fit(below_agents(layout, lines)));
+        let beside = layout.panel.is_some_and(|panel| panel.right) && !layout.small;
+        // It does not cover panes for nothing.
+        if !beside || wraps || over_body.shows_more_than(&placement) {
+            placement = over_body;
+        }
     }
     let mut fits = placement.fits;
     let rows = fits.content + fits.reason_gap + fits.gap + fits.lower;

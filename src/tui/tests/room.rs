@@ -439,6 +439,29 @@ fn questions_and_agents_keep_their_places_from_one_question_to_the_next() {
 }
 
 #[test]
+fn a_question_beside_panes_covers_them_only_for_lines_that_wrap_often() {
+    let covers = |shown: &str| {
+        let top =
+            shown.lines().rfind(|line| line.starts_with('╭')).unwrap_or_else(|| panic!("{shown}"));
+        top.trim_end().ends_with('╮')
+    };
+    for (width, height) in [(120, 40), (160, 45)] {
+        let lengths = [0, 12, 40, 300];
+        let mut screen = asking(4, |_| true, |at| lengths[at % lengths.len()]);
+        for _ in lengths {
+            let shown = picture(&mut screen, width, height);
+            assert!(!covers(&shown), "{shown}");
+            screen.key(KeyCode::Tab).wait(1500);
+        }
+        // One row more of a sentence is no reason, many of a command are.
+        for (line, expected) in [("word ".repeat(24), false), ("word ".repeat(120), true)] {
+            let mut screen = asked(command(line));
+            assert_eq!(covers(&picture(&mut screen, width, height)), expected, "{width}x{height}");
+        }
+    }
+}
+
+#[test]
 fn on_a_small_screen_one_line_above_a_question_counts_the_agents() {
     let shown = picture(&mut asking(5, |at| at > 3, |_| 0), 60, 15);
     let top = shown.lines().position(|line| line.starts_with('╭')).unwrap();

@@ -162,7 +162,7 @@ fn a_name_or_a_task_cannot_continue_the_words_around_it() {
         };
     };
     let mut screen = asked(change);
-    let output = picture(&mut screen, 120, 40);
+    let output = picture(&mut screen, 200, 45);
     let title = format!("wants to edit \"{name}\" (a link to \"/q/c d\")");
     assert!(output.contains(&title), "{output}");
     let below =
@@ -458,7 +458,7 @@ pub fn assert_dead_digits(screen: &mut TestScreen) {
 #[test]
 fn the_title_counts_changed_and_visible_lines_and_only_several_questions() {
     let mut screen = asked(edit(60));
-    let output = picture(&mut screen, 120, 40);
+    let output = picture(&mut screen, 160, 40);
     assert!(output.contains("+60 −1 · lines 1–"), "{output}");
     assert!(output.contains(" · 1 of 3 ╮"), "{output}");
     screen.ctrl('o');

@@ -53,7 +53,7 @@ fn a_row_that_continues_a_line_has_a_sign_where_no_line_has_text() {
                     let row = rows.iter().rfind(|row| row.contains(words));
                     row.unwrap_or_else(|| panic!("{words} in {rows:#?}"))
                 };
-                assert!(row("of this project").starts_with(&format!(" {sign} ")), "{rows:#?}");
+                assert!(row("this project").starts_with(&format!(" {sign} ")), "{rows:#?}");
                 assert!(row("echo ok").starts_with("   echo"), "{rows:#?}");
                 assert!(row("touch q").starts_with("     touch q"), "{rows:#?}");
                 assert!(row("touch r").starts_with("   \\ touch r"), "{rows:#?}");
