@@ -12,6 +12,9 @@ use crate::tui::msg::ScreenEffect;
 /// How long closing waits for what is being stopped.
 const CLOSING_LIMIT: Duration = Duration::from_secs(6);
 
+/// The most commands that are named one by one.
+const MAX_NAMED_JOBS: usize = 3;
+
 /// Cancels an agent and those below it.
 pub fn cancel(model: &mut TuiModel, path: &AgentPath, effects: &mut Vec<ScreenEffect>) {
     let Some(agent) = model.agents.get(path) else { return };
@@ -86,6 +89,20 @@ pub fn stop(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.say(text);
 }
 
+/// Names the commands in the background that still run, `bash-1 and bash-2`, or counts them if they are many.
+/// `None` without one.
+pub fn running_jobs(model: &TuiModel) -> Option<String> {
+    let ids: Vec<&str> = model.jobs.alive().map(|job| job.id.as_str()).collect();
+    match ids[..] {
+        [] => None,
+        [only] => Some(only.to_owned()),
+        [ref others @ .., last] if ids.len() <= MAX_NAMED_JOBS => {
+            Some(format!("{} and {last}", others.join(", ")))
+        }
+        _ => Some(count(ids.len(), "background command")),
+    }
+}
+
 /// Says what works: `1 agent and 2 commands are working`, with the pronoun for it. `jobs` commands
 /// count.
 pub fn work_label(model: &TuiModel, jobs: usize) -> Option<(String, &'static str)> {
@@ -93,7 +110,11 @@ pub fn work_label(model: &TuiModel, jobs: usize) -> Option<(String, &'static str
     let main = model.main_is_busy();
     let text = match (agents, jobs) {
         (0, 0) if !main => return None,
-        (0, _) if main => "main is working".to_owned(),
+        (0, 0) => "main is working".to_owned(),
+        (0, more) if main => {
+            let known = running_jobs(model).filter(|_| more == model.jobs.alive().count());
+            format!("main and {} are working", known.unwrap_or_else(|| count(more, "command")))
+        }
         (0, 1) => "1 command is running".to_owned(),
         (0, more) => format!("{} are running", count(more, "command")),
         (more, 0) if main => format!("main and {} are working", count(more, "agent")),

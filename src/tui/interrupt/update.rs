@@ -4,7 +4,6 @@ use crate::protocol::{AgentPath, Answer, Command, QueuedPrompt};
 use crate::tui::agents::picker::{AgentAction, update as picker};
 use crate::tui::composer::as_prompt;
 use crate::tui::focus;
-use crate::tui::format::count;
 use crate::tui::interrupt::{
     DENIED_MUTE_TIME, InterruptAction, KEY_MUTE_TIME, QUIT_CONFIRM_TIME, stop,
 };
@@ -118,13 +117,10 @@ fn perform(model: &mut TuiModel, step: InterruptAction, effects: &mut Vec<Screen
 
 /// `Ctrl+C again quits and ends bash-1`: what runs in the background would end too.
 fn quit_words(model: &TuiModel) -> String {
-    let mut running = model.jobs.alive();
-    let ended = match (running.next(), running.count()) {
-        (None, _) => return "Ctrl+C again quits".to_owned(),
-        (Some(only), 0) => only.id.clone(),
-        (Some(_), more) => count(more + 1, "background command"),
-    };
-    format!("Ctrl+C again quits and ends {ended}")
+    match stop::running_jobs(model) {
+        Some(ended) => format!("Ctrl+C again quits and ends {ended}"),
+        None => "Ctrl+C again quits".to_owned(),
+    }
 }
 
 /// Kills the user's command. What waits for it comes back to the prompt, as where a turn is stopped.
