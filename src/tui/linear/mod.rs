@@ -5,6 +5,8 @@
 //! text becomes lines.
 
 mod agents;
+mod job;
+mod queue;
 mod setup;
 mod speech;
 mod transcript;
@@ -29,6 +31,8 @@ use crate::tui::transcript::Extent;
 use crate::tui::view::View;
 
 use agents::AgentLog;
+use job::JobLog;
+use queue::QueueLog;
 use setup::SetupLog;
 use speech::Speech;
 use transcript::TranscriptLog;
@@ -64,6 +68,8 @@ pub struct LinearScreen {
     transcripts: HashMap<AgentPath, TranscriptLog>,
     agents: AgentLog,
     setup: SetupLog,
+    queue: QueueLog,
+    job: JobLog,
     /// The agent whose transcript is read.
     reading: Option<AgentPath>,
     focus: Option<AgentPath>,
@@ -106,10 +112,14 @@ impl LinearScreen {
         }
         self.say_focus(model, &mut speech);
         if !self.waits_for_answer(model) || cause.input {
+            self.queue.say(model, self.reading.as_ref(), &mut speech);
             self.say_notice(model, &mut speech);
         }
         self.setup.say(model, cause.asked, &mut speech);
         self.say_cover(model, view, &rows, cause, &mut speech);
+        if !self.waits_for_answer(model) {
+            self.job.say(model, &mut speech);
+        }
         self.question = model.questions.open.as_ref().map(|open| open.id);
         let prompt = prompt(model, view, &rows);
         if cause.asked {
@@ -227,7 +237,10 @@ impl LinearScreen {
             speech.line(&cover_name(cover));
         }
         let before = if opened { Vec::new() } else { std::mem::take(&mut self.rows) };
-        let new = words::lines(rows.iter().filter(|row| row.is_new(&before)));
+        // What a command prints is said as it comes.
+        let followed = !opened && self.job.follows(model);
+        let new = rows.iter().filter(|row| !followed && row.is_new(&before));
+        let new = words::lines(new);
         match cover.as_deref().is_some_and(|cover| !is_question(cover)) {
             true => new.iter().for_each(|line| speech.row(line)),
             false => new.iter().for_each(|line| speech.line(line)),

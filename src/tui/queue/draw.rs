@@ -38,23 +38,8 @@ pub fn draw(model: &TuiModel, rows: usize, room: u16, painter: Painter<'_>) -> V
 /// `↳ main, next step   also check the tests    Enter: at end · ↑ edit`: the recipient, when it reads
 /// the message, the message, and the keys if they act on it.
 fn line(model: &TuiModel, queued: &QueuedMessage, has_keys: bool, room: usize) -> String {
-    let name = model.label(&queued.to);
-    let (before, toggle) = match (queued.state, queued.when) {
-        (MessageState::Orphaned, _) => {
-            // Another agent may have its number by now.
-            let task = model.agents.get(&queued.to).map(task).unwrap_or_default();
-            let task = truncate(&task, MAX_TASK);
-            (format!("↳ {name}, {task}, ended before reading this   "), None)
-        }
-        (MessageState::Held, _) => (format!("↳ {name} once that is done   "), None),
-        (MessageState::Waiting, _) if queued.to.is_root() && model.prompt_waits_for_shell() => {
-            (format!("↳ {name} waits for the command   "), None)
-        }
-        (_, PromptTiming::Done) => (format!("↳ {name}, at end   "), Some("at next step")),
-        (_, PromptTiming::NextStep) => {
-            (format!("↳ {name}, {}   ", next_step(model, queued)), Some("at end"))
-        }
-    };
+    let (before, toggle) = recipient(model, queued);
+    let before = format!("↳ {before}   ");
     let up = model.keymap.labels(KeyContext::Prompt, &[Action::Up]).filter(|_| has_keys);
     let edit = up.map(|key| match queued.state {
         MessageState::Orphaned => format!("{key} recalls it"),
@@ -70,6 +55,27 @@ fn line(model: &TuiModel, queued: &QueuedMessage, has_keys: bool, room: usize) -
     let text = one_line(&queued.text);
     let text = truncate(&text, left(keys));
     truncate(&format!("{before}{text}{keys}"), room).into_owned()
+}
+
+/// Who reads the message and when, such as `main, next step`, and what Enter would make of that.
+pub fn recipient(model: &TuiModel, queued: &QueuedMessage) -> (String, Option<&'static str>) {
+    let name = model.label(&queued.to);
+    match (queued.state, queued.when) {
+        (MessageState::Orphaned, _) => {
+            // Another agent may have its number by now.
+            let task = model.agents.get(&queued.to).map(task).unwrap_or_default();
+            let task = truncate(&task, MAX_TASK);
+            (format!("{name}, {task}, ended before reading this"), None)
+        }
+        (MessageState::Held, _) => (format!("{name} once that is done"), None),
+        (MessageState::Waiting, _) if queued.to.is_root() && model.prompt_waits_for_shell() => {
+            (format!("{name} waits for the command"), None)
+        }
+        (_, PromptTiming::Done) => (format!("{name}, at end"), Some("at next step")),
+        (_, PromptTiming::NextStep) => {
+            (format!("{name}, {}", next_step(model, queued)), Some("at end"))
+        }
+    }
 }
 
 /// Describes when the recipient's next step comes.

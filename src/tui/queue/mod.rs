@@ -13,6 +13,8 @@ use crate::tui::composer::past_prompt::{PastImage, PastPrompt};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PromptQueue {
     pub list: Vec<QueuedMessage>,
+    /// Those that their agents have read.
+    pub read: Vec<PromptId>,
     pub next_id: u64,
     /// When the last one was queued.
     pub last: Duration,

@@ -40,6 +40,7 @@ pub fn mark_held(model: &mut TuiModel) {
 pub fn mark_read(model: &mut TuiModel, id: PromptId) {
     if let Some(at) = model.queue.position(id) {
         model.queue.list.remove(at);
+        model.queue.read.push(id);
     }
 }
 

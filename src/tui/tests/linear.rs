@@ -4,7 +4,7 @@ use crossterm::event::KeyCode;
 
 use crate::protocol::{
     Access, ContentBlock, EventKind, Failure, MotionMode, NoticeLevel, PathTarget, RunEnd, Sender,
-    Usage,
+    ShellId, Usage,
 };
 use crate::tui::host::HostRequest;
 use crate::tui::linear::{FrameCause, LinearFrame, LinearScreen};
@@ -258,6 +258,62 @@ fn the_content_of_a_question_keeps_its_blanks_and_signs() {
     {
         assert!(said.contains(line), "{said}");
     }
+}
+
+#[test]
+fn a_queued_message_has_its_line_and_so_has_its_way_out() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go");
+    lines.said();
+    let queue = |lines: &mut Lines, text: &str| {
+        lines.screen.write(text).enter();
+        let id = lines.screen.model.queue.list.last().unwrap().id;
+        lines.screen.main(EventKind::PromptQueued { id });
+        id
+    };
+    let first = queue(&mut lines, "queued a");
+    assert_eq!(lines.said(), "Queued, main, next step: queued a");
+    assert_eq!(lines.said(), "", "once");
+    lines.screen.wait(1000).enter();
+    assert_eq!(lines.said(), "Queued, main, at end: queued a");
+    lines.screen.key(KeyCode::Up);
+    assert_eq!(lines.said(), "");
+    lines.screen.main(EventKind::PromptReturned { id: first, text: "queued a".to_owned() });
+    assert_eq!(lines.said(), "Back in the prompt: queued a");
+    lines.screen.ctrl('c');
+    lines.said();
+    let second = queue(&mut lines, "queued b");
+    assert_eq!(lines.said(), "Queued, main, next step: queued b");
+    let from = Sender::Person;
+    lines.screen.main(EventKind::PromptRead { id: Some(second), text: "queued b".into(), from });
+    assert_eq!(lines.said(), "You: queued b");
+}
+
+#[test]
+fn the_page_of_a_command_says_what_it_prints_once_and_in_order() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go").job(&root(), "bash-1", "npm run dev");
+    lines.screen.main(finish(RunEnd::Completed, ""));
+    lines.said();
+    lines.screen.write("/agents").enter();
+    lines.said();
+    lines.screen.enter();
+    let said = lines.said();
+    assert!(said.contains("Page bash-1:") && said.contains("no output yet"), "{said}");
+    let print = |lines: &mut Lines, text: &str| {
+        let total = u64::try_from(text.chars().count()).unwrap();
+        let (id, text) = (ShellId::new("bash-1"), text.to_owned());
+        lines.screen.main(EventKind::BackgroundShellOutput { id, text, total });
+        lines.frame(false).lines.join("\n")
+    };
+    assert_eq!(print(&mut lines, "line 1\nline 2\nha"), "  line 1\n  line 2");
+    assert_eq!(print(&mut lines, "line 1\nline 2\nhalf\n"), "  half");
+    lines.screen.wait(2000);
+    assert_eq!(lines.frame(false).lines, [""; 0]);
+    lines.screen.write(" ");
+    assert_eq!(lines.said(), "", "a key says nothing again");
+    lines.screen.job_done(&root(), "bash-1", 0);
+    assert_eq!(lines.frame(false).lines, ["Command bash-1: exit code 0"]);
 }
 
 /// Lines that a listener could take for a question.
