@@ -240,7 +240,8 @@ impl LinearScreen {
         // What a command prints is said as it comes.
         let followed = !opened && self.job.follows(model);
         let new = rows.iter().filter(|row| !followed && row.is_new(&before));
-        let new = words::lines(new);
+        let goes_on = before.iter().any(|row| row.part == RowPart::Answers);
+        let new = words::lines(new, goes_on);
         match cover.as_deref().is_some_and(|cover| !is_question(cover)) {
             true => new.iter().for_each(|line| speech.row(line)),
             false => new.iter().for_each(|line| speech.line(line)),
@@ -278,7 +279,7 @@ impl LinearScreen {
         }
         for area in [areas.queue, areas.status, areas.hint] {
             let rows = words::rows(rows, area, &CoverParts::default());
-            words::lines(rows.iter()).iter().for_each(|line| speech.line(line));
+            words::lines(rows.iter(), false).iter().for_each(|line| speech.line(line));
         }
     }
 }

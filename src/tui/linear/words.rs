@@ -101,15 +101,16 @@ impl Row {
 }
 
 /// The lines of rows. Content and answers of a question have headings, and content is counted and
-/// indented, as is what continues an answer, so that no text in them passes for an answer.
-pub fn lines<'a>(rows: impl Iterator<Item = &'a Row>) -> Vec<String> {
+/// indented, as is what continues an answer, so that no text in them passes for an answer. Answers that were
+/// said before, of which these are some, have had their heading.
+pub fn lines<'a>(rows: impl Iterator<Item = &'a Row>, goes_on: bool) -> Vec<String> {
     let rows: Vec<&Row> = rows.collect();
     let of_one_part = rows.chunk_by(|one, other| one.part == other.part);
     let said = of_one_part.flat_map(|rows| {
         let heading = match rows[0].part {
             RowPart::Content => Some(format!("Content, {}:", count(rows.len(), "line"))),
-            RowPart::Answers => Some("Answers:".to_owned()),
-            RowPart::Other => None,
+            RowPart::Answers if !goes_on => Some("Answers:".to_owned()),
+            RowPart::Answers | RowPart::Other => None,
         };
         heading.into_iter().chain(rows.iter().map(|row| row.line()))
     });
@@ -292,7 +293,7 @@ mod tests {
         let parts =
             CoverParts { inside, content, answers: answers.to_vec(), ..CoverParts::default() };
         let found = rows(&drawn, Rect::new(0, 0, 30, 3), &parts);
-        let found = lines(found.iter());
+        let found = lines(found.iter(), false);
         let parts = ["Content, 1 line:", "  call", "Answers:", "1 Yes", "2 Always"];
         assert_eq!(found, [&parts[..], &["4 No, say why", "Esc No"]].concat());
     }

@@ -27,7 +27,6 @@ use crate::tui::transcript::draw::indented;
 
 /// Cells of a title around the sentence: the border, the sign, and the place in the queue, `1 of 2`.
 const TITLE_MARGIN: usize = 16;
-
 /// Maximum number of lines of a call that a question shows.
 const MAX_LINES: usize = 50_000;
 /// Maximum characters of a path, warning or reason beside a call too large to show.
@@ -310,7 +309,11 @@ fn wrap_content(
 ) -> WrappedContent {
     let mut lines = Vec::new();
     if !fits_title(question, width.saturating_add(4), context.spoken, theme) {
-        lines.extend(side_lines(&sentence(question), width, theme.text, theme));
+        // What is said in place of the title lacks only the object.
+        let object = Some(request(question).1).filter(|object| !object.is_empty());
+        let object = object.filter(|_| context.spoken && spoken_request(question) != "needs you");
+        let words = object.unwrap_or_else(|| sentence(question));
+        lines.extend(side_lines(&words, width, theme.text, theme));
     }
     if let Some(asked) = UserQuestion::from_input(&question.input)
         && let Access::AskUser { .. } = question.access

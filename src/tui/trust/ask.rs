@@ -140,7 +140,7 @@ impl PrintedDialog {
         let rows = rows.chain(head.iter().map(|line| row(&line.to_string())));
         let rows = rows.chain(shown.map(content)).chain(answers.iter().map(answer));
         let rows: Vec<Row> = rows.filter(|row| !row.text.is_empty()).collect();
-        let new = spoken_lines(rows.iter().filter(|row| row.is_new(&self.rows)));
+        let new = spoken_lines(rows.iter().filter(|row| row.is_new(&self.rows)), false);
         self.rows = rows;
         new
     }
