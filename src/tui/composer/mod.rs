@@ -316,8 +316,11 @@ impl Composer {
 impl Composer {
     /// The completion possible at the cursor, if any.
     pub fn trigger(&self) -> Option<Trigger> {
-        let head = &self.buffer.text()[..self.buffer.cursor()];
+        let (head, rest) = self.buffer.text().split_at(self.buffer.cursor());
+        // Typed in front of a word, it begins that word.
+        let ends_word = rest.chars().next().is_none_or(char::is_whitespace);
         if head.starts_with('/')
+            && ends_word
             && !head[1..].contains(|letter: char| letter.is_whitespace() || letter == '/')
         {
             let query = head[1..].to_owned();
@@ -531,6 +534,10 @@ mod tests {
         assert_eq!(composer.trigger(), None);
         composer.buffer.set(&"/usr/bin".into());
         assert_eq!(composer.trigger(), None);
+        composer.buffer.set(&"cost".into());
+        composer.buffer.move_cursor(Movement::LineStart);
+        composer.buffer.insert("/");
+        assert_eq!((composer.text(), composer.trigger()), ("/cost", None));
         composer.buffer.set(&"read @src/ma".into());
         let found = composer.trigger().unwrap();
         assert_eq!((found.start, found.query.as_str()), (5, "src/ma"));
