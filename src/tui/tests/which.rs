@@ -93,6 +93,25 @@ fn a_number_that_is_not_listed_never_cancels_another_agent() {
 }
 
 #[test]
+fn after_a_number_that_is_not_listed_a_digit_begins_another() {
+    let mut screen = busy();
+    let paths: Vec<_> =
+        (1..=12).map(|n| screen.agent(&root(), &format!("explore-{n}"), "one")).collect();
+    for ended in [1, 2, 3, 4, 5, 6, 7, 8, 10] {
+        screen.event(&paths[ended - 1], finish(RunEnd::Completed, ""));
+    }
+    screen.ctrl('c').write("99");
+    let shown = super::pictures::picture(&mut screen, 100, 40);
+    assert!(shown.contains("› 99") && !shown.contains('▸'), "{shown}");
+    assert!(shown.contains("9, 11, 12 or ↑↓, then Enter"), "{shown}");
+    screen.enter().write("1");
+    let shown = super::pictures::picture(&mut screen, 100, 40);
+    assert!(shown.contains("› 1 "), "{shown}");
+    screen.write("1").enter();
+    assert_eq!(screen.sent(), [Command::Cancel(paths[10].id().unwrap())]);
+}
+
+#[test]
 fn background_which_takes_the_numbers_of_the_panes() {
     let (mut screen, [_, second, _]) = second_and_third();
     screen.ctrl('b').write("1");

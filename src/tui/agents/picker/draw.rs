@@ -61,7 +61,11 @@ pub fn draw(
         columns.line(group, agent, &state, edge(group, at), emphasis)
     };
     let lines = agents.iter().enumerate().map(line).collect();
-    let visible = draw_rows(lines, which.selected, inner, painter, buffer);
+    // A number that no agent has selects none.
+    let named = |number: usize| agents.get(which.selected).is_some_and(|it| it.number == number);
+    let is_named = which.typed.is_empty() || which.typed.parse().is_ok_and(named);
+    let selected = if is_named { which.selected } else { usize::MAX };
+    let visible = draw_rows(lines, selected, inner, painter, buffer);
     let rows = visible.rows(|line| (line < which.rows.len()).then_some(line));
     DrawnList { cursor: None, lines: visible.room, rows }
 }
@@ -80,7 +84,7 @@ impl AgentPicker {
             }
             [] => None,
             [first, .., last] if digits.len() > MAX_NAMED => Some(format!("{first}…{last}")),
-            _ => Some(digits.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")),
+            _ => Some(digits.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
         };
         let arrows = model.keymap.labels(KeyContext::List, &[Action::Up, Action::Down]);
         let enter = model.keymap.label(KeyContext::List, Action::Submit);

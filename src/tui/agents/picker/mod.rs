@@ -16,6 +16,8 @@ pub struct AgentPicker {
     pub selected: usize,
     /// The digits of a number that Enter takes as a whole.
     pub typed: String,
+    /// Whether Enter found no such number, so that the next digit begins another.
+    pub rejected: bool,
     /// Whether `a` was pressed, which acts on all when pressed twice.
     pub confirms: bool,
     /// Until when Ctrl+C does nothing: the press that opened the list may have been one of two.

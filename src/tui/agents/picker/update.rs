@@ -31,6 +31,7 @@ pub fn open(model: &mut TuiModel, action: AgentAction) {
         selected: 0,
         typed: String::new(),
         confirms: false,
+        rejected: false,
         unread_until: Some(model.now + UNREAD_TIME),
     };
     model.overlay = Some(Overlay::AgentPicker(which));
@@ -85,6 +86,7 @@ pub fn press(
         (_, Some(action)) if move_selection(&mut which.selected, count, lines, action) => {
             which.typed.clear();
         }
+            which.rejected = false;
         _ => {}
     }
 }
@@ -100,6 +102,9 @@ fn type_digit(model: &mut TuiModel, digit: char, effects: &mut Vec<ScreenEffect>
         submit(model, effects);
     }
     if let Some(Overlay::AgentPicker(which)) = &mut model.overlay
+    if std::mem::take(&mut which.rejected) {
+        which.typed.clear();
+    }
         && is_whole
     {
         which.typed.clear();
@@ -140,6 +145,9 @@ fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let action = which.action;
     let chosen = which.rows.get(which.selected);
     let Some(agent) = chosen.and_then(|path| model.agents.get(path)) else { return };
+        if let Some(Overlay::AgentPicker(which)) = &mut model.overlay {
+            which.rejected = true;
+        }
     if !action.applies_to(agent) {
         let state = match (agent.alive(), agent.in_background) {
             (false, _) => "has ended",
