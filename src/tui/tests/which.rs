@@ -112,6 +112,13 @@ fn after_a_number_that_is_not_listed_a_digit_begins_another() {
 }
 
 #[test]
+fn the_key_for_the_background_says_that_it_moves_agents_only() {
+    let mut screen = busy();
+    screen.tool(&root(), "1", "Bash", "npm run dev").ctrl('b');
+    assert_eq!(screen.notice(), "no agent runs that could move · Ctrl+B moves agents only");
+}
+
+#[test]
 fn background_which_takes_the_numbers_of_the_panes() {
     let (mut screen, [_, second, _]) = second_and_third();
     screen.ctrl('b').write("1");

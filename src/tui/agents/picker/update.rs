@@ -8,7 +8,8 @@ use crate::tui::agents::picker::{AgentAction, AgentPicker, UNREAD_TIME};
 use crate::tui::background::update as background;
 use crate::tui::format::count;
 use crate::tui::interrupt::stop;
-use crate::tui::keymap::{Action, plain_char};
+use crate::tui::keymap::{Action, KeyContext, plain_char};
+use crate::tui::labels::with_detail;
 use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::overlay::{Overlay, move_selection};
@@ -30,8 +31,8 @@ pub fn open(model: &mut TuiModel, action: AgentAction) {
         rows,
         selected: 0,
         typed: String::new(),
-        confirms: false,
         rejected: false,
+        confirms: false,
         unread_until: Some(model.now + UNREAD_TIME),
     };
     model.overlay = Some(Overlay::AgentPicker(which));
@@ -45,6 +46,11 @@ pub fn choose_background(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) 
     let movable = model.agents.foreground().filter(|agent| agent.running());
     let running: Vec<AgentPath> = movable.map(|agent| agent.path.clone()).collect();
     match &running[..] {
+        [] if model.main_is_busy() => {
+            let keys = (KeyContext::Prompt, Action::BackgroundOrLeft);
+            let does = model.keymap.hint(keys.0, keys.1, "moves agents only");
+            model.reply(with_detail("no agent runs that could move", does));
+        }
         [] => {}
         [only] => background::send_to_background(model, only, effects),
         _ => open(model, AgentAction::Background),
@@ -80,13 +86,13 @@ pub fn press(
         (Some(_), _) => {}
         (_, Some(Action::Submit)) => submit(model, effects),
         (_, Some(Action::Backspace)) => {
+            which.rejected = false;
             which.typed.pop();
             select_typed(model);
         }
         (_, Some(action)) if move_selection(&mut which.selected, count, lines, action) => {
             which.typed.clear();
         }
-            which.rejected = false;
         _ => {}
     }
 }
@@ -96,15 +102,15 @@ pub fn press(
 fn type_digit(model: &mut TuiModel, digit: char, effects: &mut Vec<ScreenEffect>) {
     let at_once = !model.agents.has_long_numbers();
     let Some(Overlay::AgentPicker(which)) = &mut model.overlay else { return };
+    if std::mem::take(&mut which.rejected) {
+        which.typed.clear();
+    }
     which.typed.push(digit);
     let is_whole = at_once && which.typed.len() == 1;
     if select_typed(model) && is_whole {
         submit(model, effects);
     }
     if let Some(Overlay::AgentPicker(which)) = &mut model.overlay
-    if std::mem::take(&mut which.rejected) {
-        which.typed.clear();
-    }
         && is_whole
     {
         which.typed.clear();
@@ -139,15 +145,15 @@ fn submit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     if matches!(&model.overlay, Some(Overlay::AgentPicker(which)) if has_typed(which))
         && !select_typed(model)
     {
+        if let Some(Overlay::AgentPicker(which)) = &mut model.overlay {
+            which.rejected = true;
+        }
         return;
     }
     let Some(Overlay::AgentPicker(which)) = &model.overlay else { return };
     let action = which.action;
     let chosen = which.rows.get(which.selected);
     let Some(agent) = chosen.and_then(|path| model.agents.get(path)) else { return };
-        if let Some(Overlay::AgentPicker(which)) = &mut model.overlay {
-            which.rejected = true;
-        }
     if !action.applies_to(agent) {
         let state = match (agent.alive(), agent.in_background) {
             (false, _) => "has ended",
