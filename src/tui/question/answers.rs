@@ -76,6 +76,8 @@ pub struct AnswerBlock {
     pub spans: Vec<AnswerSpan>,
     /// Row and column of the cursor.
     pub cursor: Option<(usize, u16)>,
+    /// The first row of the text field, if there is one.
+    pub field: usize,
     /// The rules, while they are edited.
     pub rules: Option<String>,
     /// Whether the answers name Esc, so that the border need not.
@@ -147,6 +149,7 @@ impl AnswerBlock {
         let mut draft = DraftLayout::default();
         draft.refresh(typed, usize::from(width.saturating_sub(3)));
         let (row, column) = draft.cursor();
+        self.field = self.lines.len();
         self.cursor = Some((self.lines.len() + row, column));
         self.lines.extend(draft.lines(typed, 0, theme));
     }

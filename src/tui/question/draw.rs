@@ -191,12 +191,18 @@ fn draw_box(
     let height = u16::try_from(fits.content + fits.reason_gap).unwrap_or(inner.height);
     drawn.content_area = Rect { height: height.min(inner.height), ..inner };
     let answers_top = fits.content + fits.reason_gap + fits.gap;
-    // Keep the text field's cursor in view.
+    // Keep the text field's cursor in view, below the words that say what it is for.
     let typed = lower.cursor.map_or(0, |(row, _)| (row + 1).saturating_sub(fits.lower));
+    let head = lower.field.min(fits.lower.saturating_sub(1));
     let mut cursor = None;
-    for (at, line) in lower.lines.iter().enumerate().skip(typed).take(fits.lower) {
-        let row = answers_top + at - typed;
-        put(buffer, inner, row, line);
+    let rows = (0..head).chain(head + typed..lower.lines.len()).take(fits.lower);
+    for (row, at) in rows.enumerate() {
+        let mut line = lower.lines[at].clone();
+        if let Some(sign) = line.spans.first_mut().filter(|_| typed > 0 && row == head) {
+            *sign = Span::styled(format!("{} ", theme.glyphs.prompt), theme.accent);
+        }
+        let row = answers_top + row;
+        put(buffer, inner, row, &line);
         if let Some((_, column)) = lower.cursor.filter(|(row, _)| *row == at) {
             let y = inner.y + u16::try_from(row).unwrap_or(0);
             cursor = Some(Position { x: inner.x + column, y });

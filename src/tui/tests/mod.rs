@@ -22,6 +22,7 @@ mod panes;
 mod pictures;
 mod plan;
 mod prompt;
+mod question_parts;
 mod question_words;
 mod questions;
 mod reader;

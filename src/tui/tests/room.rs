@@ -360,7 +360,7 @@ fn of_a_few_agents_each_keeps_a_line_above_a_long_question() {
 }
 
 /// As many agents, of which those chosen ask about a change of so many lines.
-fn asking(
+pub fn asking(
     agents: usize,
     asks: impl Fn(usize) -> bool,
     lines: impl Fn(usize) -> usize,

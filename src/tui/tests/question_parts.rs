@@ -1,0 +1,20 @@
+//! What stands beside the content of a question: its answers and their text field, the agents, and what says
+//! that there is nothing.
+
+use super::pictures::picture;
+use super::seen::{asked, command};
+
+#[test]
+fn the_words_of_a_no_keep_their_label_and_mark_on_a_low_screen() {
+    let mut screen = asked(command("make all".to_owned()));
+    picture(&mut screen, 80, 24);
+    screen.write("4");
+    for line in 1..=20 {
+        screen.write(&format!("do {line}")).ctrl('j');
+    }
+    let shown = picture(&mut screen, 80, 24);
+    let lines: Vec<&str> = shown.lines().collect();
+    let label = lines.iter().position(|line| line.contains("do instead? (optional)")).unwrap();
+    assert!(lines[label + 1].starts_with("│ › do "), "{shown}");
+    assert!(shown.contains("do 20"), "the cursor is in view: {shown}");
+}
