@@ -117,7 +117,7 @@ pub fn footer(model: &TuiModel, drawn: &QuestionFrame, names_esc: bool, room: u1
             let below = drawn.call.saturating_sub(drawn.content.top + drawn.content.height);
             let below = match below {
                 0 => "⋮ the reason is below".to_owned(),
-                lines => format!("⋮ {} below", count(lines, "line")),
+                lines => format!("⋮ {} and the reason below", count(lines, "line")),
             };
             let (width, height) = model.size;
             // Otherwise the hint line has the keys.

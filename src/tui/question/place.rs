@@ -16,9 +16,6 @@ use crate::tui::theme::Theme;
 /// Lines reserved for the content before the answers get any.
 const MIN_CONTENT_LINES: usize = 6;
 
-/// Lines of content from which on a blank line sets the answers apart, although not all fits.
-const ROOMY_CONTENT_LINES: usize = 8;
-
 /// Beside panes, one in so many lines of a call may wrap, else the question covers them.
 const FEW_WRAPS: usize = 5;
 
@@ -255,7 +252,7 @@ fn fit(
             if lines + lower <= room {
                 let free = room.saturating_sub(content + lower);
                 let cut = content > room - lower;
-                let gap = usize::from(free > 0 || cut && room - lower > ROOMY_CONTENT_LINES);
+                let gap = usize::from(free > 0 || cut && room - lower > MIN_CONTENT_LINES);
                 return DialogRows {
                     layout: form,
                     content: content.min(room - lower - gap),
@@ -307,7 +304,7 @@ mod tests {
         assert_eq!(fitted(14, 20, false), fit(AnswerLayout::Stacked, 14, 0, 6));
         assert_eq!(fitted(16, 20, false), fit(AnswerLayout::Packed, 16, 0, 4));
         assert_eq!(fitted(90, 20, false), fit(AnswerLayout::Stacked, 13, 1, 6));
-        assert_eq!(fitted(90, 11, false), fit(AnswerLayout::Packed, 7, 0, 4));
+        assert_eq!(fitted(90, 11, false), fit(AnswerLayout::Packed, 6, 1, 4));
         assert_eq!(fitted(90, 9, false), fit(AnswerLayout::Brief, 6, 0, 3));
         assert_eq!(fitted(90, 8, false), fit(AnswerLayout::Brief, 6, 0, 2));
         assert_eq!(fitted(90, 8, true), fit(AnswerLayout::Packed, 4, 0, 4));

@@ -2,7 +2,7 @@
 //! that there is nothing.
 
 use super::pictures::picture;
-use super::seen::{asked, command};
+use super::seen::{asked, command, edit};
 
 #[test]
 fn the_words_of_a_no_keep_their_label_and_mark_on_a_low_screen() {
@@ -17,4 +17,14 @@ fn the_words_of_a_no_keep_their_label_and_mark_on_a_low_screen() {
     let label = lines.iter().position(|line| line.contains("do instead? (optional)")).unwrap();
     assert!(lines[label + 1].starts_with("│ › do "), "{shown}");
     assert!(shown.contains("do 20"), "the cursor is in view: {shown}");
+}
+
+#[test]
+fn a_blank_line_sets_the_answers_apart_from_content_that_is_cut() {
+    let mut screen = asked(edit(60));
+    let shown = picture(&mut screen, 80, 24);
+    let lines: Vec<&str> = shown.lines().collect();
+    let yes = lines.iter().position(|line| line.starts_with("│ 1  Yes")).unwrap();
+    assert_eq!(lines[yes - 1].trim_matches(['│', '┃', ' ']), "", "{shown}");
+    assert!(shown.contains(" lines and the reason below ╯"), "{shown}");
 }
