@@ -315,6 +315,7 @@ fn wrap_content(
         let words = object.unwrap_or_else(|| sentence(question));
         lines.extend(side_lines(&words, width, theme.text, theme));
     }
+    let titled = lines.len();
     if let Some(asked) = UserQuestion::from_input(&question.input)
         && let Access::AskUser { .. } = question.access
     {
@@ -376,6 +377,9 @@ fn wrap_content(
         }
     }
     lines.extend(diff);
+    if lines.len() == titled {
+        lines.extend(side_lines("without arguments", width, theme.dim, theme));
+    }
     let call = lines.len();
     for warning in &question.warnings {
         let warning = format!("! {warning}");

@@ -1,6 +1,8 @@
 //! What stands beside the content of a question: its answers and their text field, the agents, and what says
 //! that there is nothing.
 
+use crate::protocol::Access;
+
 use super::pictures::picture;
 use super::seen::{asked, command, edit};
 
@@ -27,4 +29,15 @@ fn a_blank_line_sets_the_answers_apart_from_content_that_is_cut() {
     let yes = lines.iter().position(|line| line.starts_with("│ 1  Yes")).unwrap();
     assert_eq!(lines[yes - 1].trim_matches(['│', '┃', ' ']), "", "{shown}");
     assert!(shown.contains(" lines and the reason below ╯"), "{shown}");
+}
+
+#[test]
+fn a_call_without_arguments_says_so() {
+    let mut screen = asked(|question| {
+        question.tool = "mcp__shop__list".to_owned();
+        question.input = serde_json::json!({});
+        question.access = Access::Other;
+    });
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("│ without arguments"), "{shown}");
 }
