@@ -75,10 +75,6 @@ pub fn draw(
 fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
     let theme = group.painter.theme;
     let room = usize::from(room);
-    let mut words = group.tally_spans(false);
-    if spans_width(&words) > room {
-        words = group.tally_spans(true);
-    }
     let (used, cost) = group.usage();
     let alive = group.agents.iter().any(|agent| agent.alive());
     let aligned = |figure: String, room: usize| {
@@ -89,6 +85,12 @@ fn header(group: AgentGroup<'_>, panel: &Panel, room: u16) -> Line<'static> {
     figures.extend(elapsed(group).map(|time| aligned(clock(time), CLOCK_WIDTH)));
     figures.retain(|figure| !figure.is_empty());
     let around = if panel.right { 2 } else { 4 };
+    // Words of the states give way to figures.
+    let whole = width(&figures.join("  ")) + around;
+    let forms = [false, true].map(|brief| group.tally_spans(brief));
+    let with_all = forms.iter().find(|words| spans_width(words) + whole <= room);
+    let alone = forms.iter().find(|words| spans_width(words) <= room);
+    let mut words = with_all.or(alone).unwrap_or(&forms[1]).clone();
     while spans_width(&words) + width(&figures.join("  ")) + around > room
         && figures.pop().is_some()
     {}

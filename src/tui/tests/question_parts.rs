@@ -4,6 +4,7 @@
 use crate::protocol::Access;
 
 use super::pictures::picture;
+use super::room::asking;
 use super::seen::{asked, command, edit};
 
 #[test]
@@ -40,4 +41,11 @@ fn a_call_without_arguments_says_so() {
     });
     let shown = picture(&mut screen, 120, 40);
     assert!(shown.contains("│ without arguments"), "{shown}");
+}
+
+#[test]
+fn figures_above_panes_keep_the_time_before_the_words_of_states() {
+    let shown = picture(&mut asking(3, |at| at == 2, |_| 0), 120, 40);
+    let head = shown.lines().next().unwrap();
+    assert!(head.contains("3 agents · 2 running · ⚑ 1 ") && head.contains("0:05"), "{shown}");
 }
