@@ -233,11 +233,28 @@ fn press_common(model: &mut TuiModel, action: Option<Action>, effects: &mut Vec<
         Some(Action::BackgroundOrLeft) if model.composer.is_empty() => {
             picker::choose_background(model, effects);
         }
+        Some(Action::Agent(number)) => go_to_agent(model, usize::from(number)),
         Some(Action::DeleteOrQuit) => model.reply(quit_words(model)),
         Some(Action::Redraw) => effects.push(ScreenEffect::Redraw),
         Some(Action::Suspend) => effects.push(ScreenEffect::Suspend),
         _ => {}
     }
+}
+
+/// Shows the question of the agent with this number, or says how to reach the agent while a question has
+/// the keys.
+fn go_to_agent(model: &mut TuiModel, number: usize) {
+    let agents = model.agents.visible();
+    let Some(agent) = agents.into_iter().find(|agent| agent.number == number) else {
+        return model.reply(format!("there is no agent {number} here"));
+    };
+    let (path, name) = (agent.path.clone(), agent.label());
+    let asked = model.questions.waiting.iter().find(|waiting| waiting.question.path == path);
+    if let Some(id) = asked.map(|waiting| waiting.question.id) {
+        return model.questions.show(id, true);
+    }
+    let key = model.keymap.hint(KeyContext::Prompt, Action::Next, "puts the question off");
+    model.reply(labels::with_detail(&format!("{name} asks nothing"), key));
 }
 
 /// `a question waits · Tab puts it off, then Ctrl+D quits`.

@@ -1,6 +1,8 @@
 //! What stands beside the content of a question: its answers and their text field, the agents, and what says
 //! that there is nothing.
 
+use crossterm::event::{KeyCode, KeyModifiers};
+
 use crate::protocol::Access;
 
 use super::pictures::picture;
@@ -48,4 +50,17 @@ fn figures_above_panes_keep_the_time_before_the_words_of_states() {
     let shown = picture(&mut asking(3, |at| at == 2, |_| 0), 120, 40);
     let head = shown.lines().next().unwrap();
     assert!(head.contains("3 agents · 2 running · ⚑ 1 ") && head.contains("0:05"), "{shown}");
+}
+
+#[test]
+fn the_key_of_an_agent_shows_its_question_or_says_why_not() {
+    let mut screen = asking(3, |at| at < 3, |_| 0);
+    picture(&mut screen, 120, 40);
+    screen.chord(KeyCode::Char('2'), KeyModifiers::ALT);
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("⚑ agent 2 wants to run"), "{shown}");
+    screen.chord(KeyCode::Char('3'), KeyModifiers::ALT);
+    assert_eq!(screen.notice(), "agent 3 asks nothing · Tab puts the question off");
+    screen.chord(KeyCode::Char('7'), KeyModifiers::ALT);
+    assert_eq!(screen.notice(), "there is no agent 7 here");
 }
