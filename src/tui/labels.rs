@@ -9,7 +9,7 @@ use crate::protocol::{
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::format::{clock, count, ordinal, tokens, tool_label};
-use super::text::{one_line, truncate, width};
+use super::text::{marked_line, one_line, truncate, width};
 use super::theme::{Glyph, Glyphs};
 use crate::tui::agents::{AgentSet, AgentState, AgentTally, RunPhase, RunState};
 use crate::tui::background::Job;
@@ -275,7 +275,7 @@ pub fn denial_label(denial: &Denial) -> String {
     match &denial.reason {
         // It says so, and by what.
         Some(reason) if by == "denied" && reason.starts_with("denied ") => one_line(reason),
-        Some(reason) => format!("{by}: {}", one_line(reason)),
+        Some(reason) => format!("{by}: {}", marked_line(reason)),
         None => by.to_owned(),
     }
 }

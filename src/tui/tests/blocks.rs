@@ -476,3 +476,17 @@ fn a_command_of_the_user_has_a_work_line() {
     let output = picture(&mut screen, 90, 24);
     assert!(output.contains("sleep 20 · 0:03"), "{output}");
 }
+
+#[test]
+fn words_of_many_lines_keep_their_line_ends_in_a_row() {
+    let mut screen = TestScreen::new();
+    let reason = Some("first line\nsecond line".to_owned());
+    screen.prompt("go").main(EventKind::PermissionDenied {
+        id: ToolUseId::new("1"),
+        tool: "Bash".to_owned(),
+        input: serde_json::json!({ "command": "make" }),
+        denial: Denial { by_user: true, declined: false, reason },
+    });
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("denied by you: first line␊second line"), "{shown}");
+}

@@ -195,7 +195,7 @@ fn plans_look_as_the_rest_does_at_each_size() {
 fn a_refused_plan_stays_with_the_words_of_the_user() {
     let mut screen = TestScreen::new();
     let denial =
-        Denial { by_user: true, declined: false, reason: Some("leave the tests".to_owned()) };
+        Denial { by_user: true, declined: false, reason: Some("leave\nthe tests".to_owned()) };
     screen.prompt("go").main(EventKind::PermissionDenied {
         id: ToolUseId::new("1"),
         tool: "ExitPlanMode".to_owned(),
@@ -217,11 +217,11 @@ fn a_refused_plan_stays_with_the_words_of_the_user() {
     let head = line("● Plan").unwrap();
     assert!(lines[head].ends_with("denied by you"), "{shown}");
     let (step, folded) = (line("1. Change -gt to -ge"), line("lines · Ctrl+T"));
-    let words = line("└ leave the tests");
+    let words = line("└ leave␊the tests");
     assert!(Some(head) < step && step < folded && folded < words, "{shown}");
     screen.draw().ctrl('t');
     let shown = picture(&mut screen, 80, 40);
-    assert!(shown.contains("risk") && shown.contains("└ leave the tests"), "{shown}");
+    assert!(shown.contains("risk") && shown.contains("└ leave␊the tests"), "{shown}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub use diff::{DiffFile, DiffLimit, count_changes, diff_lines, whole_diff};
 pub use filter::TextFilter;
 pub use highlight::Highlighter;
 pub use markdown::{MarkdownStream, MarkdownWords, Widths};
-pub use sanitize::{one_line, reveal, reveal_line, sanitize};
+pub use sanitize::{marked_line, one_line, reveal, reveal_line, sanitize};
 pub use sgr::styled_line;
 pub use width::{
     column_width, first_of_joined, most_columns, padded, truncate, truncate_line, unjoined, width,

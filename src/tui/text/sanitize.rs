@@ -68,6 +68,11 @@ pub fn one_line(text: &str) -> String {
     parts.join(" ")
 }
 
+/// The words of a user in one line, with a sign for each line end.
+pub fn marked_line(text: &str) -> String {
+    sanitize(text.trim()).replace('\n', "␊")
+}
+
 /// The position of the first character that may need work.
 fn find_first(text: &str, is_suspect: impl Fn(char) -> bool) -> Option<usize> {
     let bytes = text.as_bytes();

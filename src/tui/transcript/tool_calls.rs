@@ -10,8 +10,8 @@ use crate::tui::format::{clock, count, tool_label};
 use crate::tui::labels::with_detail;
 use crate::tui::paint::{cut_spans, cut_with_more};
 use crate::tui::text::{
-    DiffFile, DiffLimit, MarkdownStream, Widths, diff_lines, one_line, truncate, width,
-    wrap_hanging,
+    DiffFile, DiffLimit, MarkdownStream, Widths, diff_lines, marked_line, one_line, truncate,
+    width, wrap_hanging,
 };
 use crate::tui::theme::Theme;
 use crate::tui::transcript::item_lines::{
@@ -224,7 +224,7 @@ fn denied(
 ) -> Vec<Line<'static>> {
     let theme = style.theme;
     let mark = Span::styled(format!("{} ", theme.glyphs.tool), theme.bad);
-    let (mut command, words) = (one_line(&call.summary), one_line(words));
+    let (mut command, words) = (one_line(&call.summary), marked_line(words));
     let room = usize::from(style.width).saturating_sub(width(&tool_label(&call.name)) + 6);
     let is_long = width(&words) > room.saturating_sub(width(&command).min(room / 2));
     if !open {
@@ -271,7 +271,7 @@ fn refused_plan(
     let mut lines = denied(call, words, open, style);
     lines.extend(plan(&call.output, preview_lines(call, open), style));
     if !reason.is_empty() {
-        let reason = Line::styled(one_line(reason), style.theme.bad);
+        let reason = Line::styled(marked_line(reason), style.theme.bad);
         let width = style.prose.saturating_sub(4);
         let reason = wrap_hanging(&reason, width, &Line::default(), &Line::default());
         lines.extend(branched(reason, style.theme));
@@ -318,7 +318,7 @@ fn call_spans(call: &ToolCallItem, room: usize, theme: &Theme) -> Vec<Span<'stat
 /// The words about the result at the end of a call's line. A command whose output is below needs none
 /// for its number of lines.
 fn call_result(call: &ToolCallItem, theme: &Theme) -> (String, Style) {
-    let failed = |words: &str| format!("{} {}", theme.glyphs.failed, one_line(words));
+    let failed = |words: &str| format!("{} {}", theme.glyphs.failed, marked_line(words));
     if let Some(words) = &call.denied {
         return (failed(words), theme.bad);
     }
@@ -332,6 +332,8 @@ fn call_result(call: &ToolCallItem, theme: &Theme) -> (String, Style) {
         false if preview_lines(call, false) > 0 && counts_lines(&result.summary).is_some() => {
             String::new()
         }
+        // The user's own words.
+        false if call.name == ASK_USER_TOOL => marked_line(&result.summary),
         false => one_line(&result.summary),
     };
     let is_change =
