@@ -173,7 +173,11 @@ fn hint(group: AgentGroup<'_>) -> Option<Line<'static>> {
     let opens = group.model.keymap.hint(KeyContext::Prompt, Action::Next, opens);
     let is_done =
         |agent: &AgentState| matches!(agent.run.phase, RunPhase::Ended(RunEnd::Completed));
-    let early = |agent: &&&AgentState| !is_done(agent) && group.model.can_resume(agent);
+    // A spent budget resumes nothing; the end of the turn says what does.
+    let is_spent =
+        |agent: &AgentState| matches!(agent.run.phase, RunPhase::Ended(RunEnd::Budget { .. }));
+    let early =
+        |agent: &&&AgentState| !is_done(agent) && !is_spent(agent) && group.model.can_resume(agent);
     let resumes = group.agents.iter().any(|agent| early(&agent));
     let resumes = resumes.then(|| "resumes what ended early".to_owned());
     let whose = if group.agents.len() == 1 { "its" } else { "their" };

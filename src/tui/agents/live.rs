@@ -225,7 +225,7 @@ pub fn live_line(
             if let RunEnd::Cancelled { before_start: false } = end {
                 let note = labels::partial_text_note(model, agent);
                 right = Span::styled(note.unwrap_or_default(), theme.dim);
-            } else if model.can_resume(agent) {
+            } else if model.can_resume(agent) && !matches!(end, RunEnd::Budget { .. }) {
                 right = Span::styled("/agents resumes", theme.dim);
             }
         }

@@ -490,3 +490,14 @@ fn words_of_many_lines_keep_their_line_ends_in_a_row() {
     let shown = picture(&mut screen, 120, 40);
     assert!(shown.contains("denied by you: first line␊second line"), "{shown}");
 }
+
+#[test]
+fn an_agent_that_has_spent_the_budget_names_no_key_that_resumes_it() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let first = screen.agent(&root(), "explore-1", "look");
+    screen.agent(&root(), "explore-2", "look");
+    screen.event(&first, finish(RunEnd::Budget { what: "$0.03".to_owned() }, "a part"));
+    let shown = picture(&mut screen, 120, 40);
+    assert!(shown.contains("budget $0.03 spent") && !shown.contains("resumes"), "{shown}");
+}
