@@ -107,7 +107,10 @@ fn rows<'a>(agents: &[&'a AgentState], form: BatchForm) -> BatchRows<'a> {
     if matches!(form, BatchForm::Rows { .. }) && all > MAX_END_ROWS {
         let is_done =
             |agent: &&AgentState| matches!(agent.run.phase, RunPhase::Ended(RunEnd::Completed));
-        let mut free = MAX_END_ROWS.saturating_sub(own.iter().filter(|it| !is_done(it)).count());
+        let early = own.iter().filter(|it| !is_done(it)).count();
+        // One more takes no more room than the row that counts it.
+        let most = if all == early.max(MAX_END_ROWS) + 1 { all } else { MAX_END_ROWS };
+        let mut free = most.saturating_sub(early);
         own.retain(|agent| {
             let shows = !is_done(agent) || free > 0;
             free -= usize::from(shows && is_done(agent));

@@ -171,3 +171,19 @@ fn many_agents_leave_the_end_of_a_turn_on_the_screen() {
     let row = shown.lines().find(|line| line.contains(" 71 look"));
     assert!(row.is_some(), "{shown}");
 }
+
+#[test]
+fn one_agent_more_has_its_row_where_a_count_would_stand() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let paths: Vec<_> = (1..=30)
+        .map(|number| screen.agent(&root(), &format!("explore-{number}"), "look"))
+        .collect();
+    for (at, path) in paths.iter().enumerate() {
+        let cancelled = RunEnd::Cancelled { before_start: false };
+        screen.event(path, finish(if at == 1 { RunEnd::Completed } else { cancelled }, ""));
+    }
+    screen.main(finish(RunEnd::Completed, ""));
+    let shown = picture(&mut screen, 120, 45);
+    assert!(shown.contains(" 2 look") && !shown.contains("done · /agents"), "{shown}");
+}
