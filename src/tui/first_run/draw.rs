@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 
 use crate::tui::first_run::{FirstRun, SetupRow};
 use crate::tui::keymap::{Action, KeyContext};
+use crate::tui::layout::MAX_PROSE_WIDTH;
 use crate::tui::model::TuiModel;
 use crate::tui::paint::two_ends;
 use crate::tui::text::{column_width, padded, width, wrap_hanging};
@@ -69,8 +70,10 @@ fn row_lines(
     if let (true, Some(key), [only]) = (chosen, key, &mut lines[..])
         && only.width() + width(&key) + 4 <= usize::from(room)
     {
+        // Near its row, also on a wide screen.
+        let end = usize::from(room.min(MAX_PROSE_WIDTH)).max(only.width() + width(&key) + 4);
         let key = Span::styled(format!("{key} "), theme.accent);
-        *only = two_ends(std::mem::take(&mut only.spans), vec![key], usize::from(room), None);
+        *only = two_ends(std::mem::take(&mut only.spans), vec![key], end, None);
     }
     lines
 }
