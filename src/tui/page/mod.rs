@@ -27,13 +27,15 @@ pub struct WorkPage {
     pub agent: AgentPath,
     /// The last letter, if it acts when pressed once more.
     pub pending: Option<char>,
+    /// Whether the changes are still to come. Letters wait for them.
+    pub loading: bool,
     /// Whether the work was merged or discarded here.
     pub is_done: bool,
 }
 
 impl WorkPage {
     pub fn new(agent: &AgentPath) -> Self {
-        Self { agent: agent.clone(), pending: None, is_done: false }
+        Self { agent: agent.clone(), pending: None, loading: true, is_done: false }
     }
 }
 

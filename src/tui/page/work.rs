@@ -41,6 +41,10 @@ pub fn hint(page: &Page) -> Vec<String> {
 /// behind one that has done nothing.
 pub fn press(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenEffect>) -> Vec<char> {
     let Some(Overlay::Page(page)) = &mut model.overlay else { return vec![letter] };
+    if page.work.as_ref().is_some_and(|work| work.loading) {
+        // It is meant for the changes, which nobody has seen.
+        return Vec::new();
+    }
     let (Some(work), PageBody::Changes(changes)) = (&mut page.work, &page.body) else {
         return vec![letter];
     };
@@ -88,8 +92,9 @@ pub fn fill(
     changes: Result<Arc<WorkingTreeChanges>, String>,
 ) {
     if let Some(Overlay::Page(page)) = &mut model.overlay
-        && page.work.as_ref().is_some_and(|work| work.agent == *agent)
+        && let Some(work) = page.work.as_mut().filter(|work| work.agent == *agent)
     {
+        work.loading = false;
         page.body = match changes {
             Ok(changes) => PageBody::Changes(changes),
             Err(why) => vec![PageLine::from(why)].into(),

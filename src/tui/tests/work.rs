@@ -70,6 +70,16 @@ fn opened() -> (TestScreen, AgentPath) {
 }
 
 #[test]
+fn letters_wait_for_the_changes() {
+    let (mut screen, _) = ended();
+    screen.write("dmmx ");
+    assert!(matches!(screen.model.overlay, Some(Overlay::Page(_))), "it stays open");
+    assert_eq!(screen.model.composer.text(), "");
+    let requests = asked(&mut screen);
+    assert!(matches!(requests[..], [HostRequest::WorktreeChanges { .. }]), "{requests:?}");
+}
+
+#[test]
 fn the_page_of_an_agents_work_shows_its_changes_and_its_keys() {
     let (mut screen, _) = opened();
     for (width, height) in [(60, 15), (80, 24)] {
