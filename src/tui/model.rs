@@ -161,6 +161,8 @@ pub enum NoticeCause {
     Zoom,
     /// There is no model, and no overlay is open to choose one.
     NoModel,
+    /// A background command is being killed.
+    Kill,
     /// The last key did nothing, or went on from the other end.
     LastKey,
 }
@@ -445,6 +447,7 @@ impl TuiModel {
                     NoticeCause::Questions => {
                         self.questions.open.is_some() || self.questions.waiting.is_empty()
                     }
+                    NoticeCause::Kill => !self.jobs.iter().any(|job| job.killing),
                     NoticeCause::EmptyPrompt => !self.composer.is_empty() || self.shell.is_some(),
                     // A change of the draft removes it.
                     NoticeCause::Draft => self.composer.is_empty(),

@@ -96,6 +96,7 @@ pub fn move_rows(model: &mut TuiModel) {
 /// Notes that a turn begins: the agents of the last one are no longer what the key opens at its end.
 pub fn begin_turn(model: &mut TuiModel) {
     fold(model);
+    model.jobs.drop_killed();
     model.turn_batches.clear();
     if let Some(item) = model.agent_rows.take() {
         model.main.change(item, |item| {

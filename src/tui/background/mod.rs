@@ -143,6 +143,12 @@ impl Jobs {
         }
     }
 
+    /// Removes the rows of commands that were killed, which nobody waits for.
+    pub fn drop_killed(&mut self) {
+        let killed = |job: &&mut Job| matches!(job.ended, Some((_, ShellEnd::Killed)));
+        self.list.iter_mut().filter(killed).for_each(|job| job.in_strip = false);
+    }
+
     /// Removes the rows of all commands: they are of an earlier program.
     pub fn leave_strip(&mut self) {
         self.list.iter_mut().for_each(|job| job.in_strip = false);

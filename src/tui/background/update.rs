@@ -13,7 +13,7 @@ use crate::tui::background::{Job, JobOutput};
 use crate::tui::format::count;
 use crate::tui::interrupt::stop;
 use crate::tui::labels;
-use crate::tui::model::TuiModel;
+use crate::tui::model::{NoticeCause, TuiModel};
 use crate::tui::msg::ScreenEffect;
 use crate::tui::page::job as job_page;
 use crate::tui::queue::update as queue;
@@ -73,7 +73,7 @@ pub fn kill(model: &mut TuiModel, id: &str, effects: &mut Vec<ScreenEffect>) {
     if !std::mem::replace(&mut job.killing, true) {
         effects.push(ScreenEffect::Send(Command::KillShell(ShellId::new(id))));
     }
-    model.say(format!("{id} is being killed"));
+    model.say_while(NoticeCause::Kill, format!("{id} is being killed"));
 }
 
 /// The report item for a result or message of an agent or the end of a command; `None` for a prompt of

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::protocol::{AgentPath, Command, EventKind, RunEnd, Sender, SessionId};
+use crate::protocol::{
+    AgentPath, Command, EventKind, RunEnd, Sender, SessionId, ShellEnd, ShellId,
+};
 use crate::tui::exit_summary::exit_summary;
 use crate::tui::host::HostRequest;
 use crate::tui::labels::{agent_status, main_label};
@@ -414,4 +416,17 @@ fn an_agent_in_the_background_has_no_second_row_below_the_turn() {
     assert_eq!(rows(&mut screen), 1, "above the prompt");
     screen.event(&two, finish(RunEnd::Completed, "No docs.")).wait(11_000);
     assert_eq!(rows(&mut screen), 1, "below the turn, with what came of it");
+}
+
+#[test]
+fn the_notice_about_a_kill_goes_with_its_end_and_the_row_with_the_next_turn() {
+    let mut screen = TestScreen::new();
+    screen.job(&root(), "bash-1", "npm run dev").write("/agents").enter().write("x");
+    assert_eq!(screen.notice(), "bash-1 is being killed");
+    let (id, end) = (ShellId::new("bash-1"), ShellEnd::Killed);
+    screen.main(EventKind::BackgroundShellEnded { id, end });
+    assert_eq!(screen.notice(), "");
+    assert_eq!(screen.model.jobs.strip().count(), 1);
+    screen.esc().prompt("go on");
+    assert_eq!(screen.model.jobs.strip().count(), 0);
 }
