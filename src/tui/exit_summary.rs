@@ -10,6 +10,7 @@ use super::theme::Theme;
 use crate::tui::agents::{AgentSet, AgentState};
 use crate::tui::linear::clean_row;
 use crate::tui::model::TuiModel;
+use crate::tui::queue::QueuedMessage;
 
 /// Narrower screens than this say nothing about the terminal afterwards.
 const MIN_WIDTH: u16 = 40;
@@ -17,8 +18,9 @@ const MIN_WIDTH: u16 = 40;
 /// Upper bound on printed lines of the last answer.
 const ANSWER_LINES: usize = 200;
 
-/// Upper bound on printed lines of messages that nobody has read.
-const UNREAD_LINES: usize = 200;
+/// Upper bound on printed lines of each message that nobody has read, and on the messages.
+const UNREAD_LINES: usize = 10;
+const UNREAD_MESSAGES: usize = 20;
 
 /// The lines to print. If no prompt was sent, only how to resume a session that has some.
 pub fn exit_summary(model: &TuiModel) -> Vec<String> {
@@ -52,10 +54,12 @@ pub fn exit_summary(model: &TuiModel) -> Vec<String> {
 }
 
 /// The messages that no agent has read: those in the queue, and those that have come back from it to the
-/// prompt since the user has quit.
+/// prompt since the user has quit, in the order in which they were sent.
 fn unread_lines(model: &TuiModel) -> Vec<String> {
-    let (queue, returned) = (&model.queue, model.queue.returned.1);
-    let number = queue.visible().count() + returned;
+    let mut unread: Vec<&QueuedMessage> =
+        model.queue.back.iter().chain(model.queue.visible()).collect();
+    unread.sort_by_key(|queued| queued.id.0);
+    let number = unread.len();
     if number == 0 {
         return Vec::new();
     }
@@ -64,11 +68,28 @@ fn unread_lines(model: &TuiModel) -> Vec<String> {
     let where_now =
         if stored { format!(". Up in the prompt brings {it} back:") } else { ":".to_owned() };
     let head = format!("{} {verb} not read{where_now}", count(number, "message"));
-    let draft = (returned > 0).then(|| model.composer.buffer.full_text());
-    let texts = draft.into_iter().chain(queue.visible().map(|queued| queued.text.clone()));
-    let texts: Vec<String> = texts.collect();
-    let texts = texts.iter().flat_map(|text| text.lines()).take(UNREAD_LINES);
-    std::iter::once(head).chain(texts.map(|line| format!("  {}", sanitize(line)))).collect()
+    let shown = unread.iter().take(UNREAD_MESSAGES);
+    let texts = shown.flat_map(|queued| message_lines(model, queued));
+    let rest = number.saturating_sub(UNREAD_MESSAGES);
+    let rest = (rest > 0).then(|| format!("  … +{}", count(rest, "message")));
+    std::iter::once(head).chain(texts).chain(rest).collect()
+}
+
+/// The first lines of a message, behind the agent that it was for, unless that is main.
+fn message_lines(model: &TuiModel, queued: &QueuedMessage) -> Vec<String> {
+    let to = match queued.to.is_root() {
+        true => String::new(),
+        false => format!("to {}: ", model.label(&queued.to)),
+    };
+    let text = format!("{to}{}", queued.text);
+    let mut lines: Vec<String> = text.lines().map(|line| format!("  {}", sanitize(line))).collect();
+    let hidden = lines.len().saturating_sub(UNREAD_LINES);
+    // One line takes no more room than the words that it is missing.
+    if hidden > 1 {
+        lines.truncate(UNREAD_LINES);
+        lines.push(format!("  … +{}", count(hidden, "line")));
+    }
+    lines
 }
 
 /// The last lines of an answer, rendered for the width of the screen.

@@ -147,6 +147,7 @@ pub fn quit_label(model: &TuiModel, jobs: usize) -> Option<(String, &'static str
 /// Quits, at once or when everything has stopped.
 pub fn quit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.exit_in_turn = model.main_is_busy();
+    model.queue.back.clear();
     model.queue.returned = (0, 0);
     effects.push(ScreenEffect::Send(Command::Quit));
     if model.is_busy() {

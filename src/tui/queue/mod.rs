@@ -21,6 +21,8 @@ pub struct PromptQueue {
     /// Bytes at the start of the draft that were returned when the turn was stopped, and the number
     /// of messages in them.
     pub returned: (usize, usize),
+    /// Those messages.
+    pub back: Vec<QueuedMessage>,
 }
 
 /// One message sent to an agent.

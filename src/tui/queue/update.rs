@@ -63,6 +63,7 @@ pub fn returned(model: &mut TuiModel, path: &AgentPath, id: PromptId) {
     }
     let queued = model.queue.list.remove(at);
     prepend_to_draft(model, queued.as_draft());
+    model.queue.back.push(queued);
 }
 
 /// Returns a refused message to the prompt, before any draft.

@@ -528,28 +528,6 @@ fn the_text_of_a_cancelled_agent_goes_to_its_parent_unless_that_was_stopped_too(
 }
 
 #[test]
-fn quitting_names_the_commands_that_end_with_it() {
-    let mut screen = TestScreen::new();
-    screen.job(&root(), "bash-1", "npm run dev").ctrl('c');
-    assert_eq!(screen.notice(), "Ctrl+C again quits and ends bash-1");
-    screen.job(&root(), "bash-2", "npm test").wait(3000).ctrl('c');
-    assert_eq!(screen.notice(), "Ctrl+C again quits and ends bash-1 and bash-2");
-    screen.job(&root(), "bash-3", "a").job(&root(), "bash-4", "b").wait(3000).ctrl('c');
-    assert_eq!(screen.notice(), "Ctrl+C again quits and ends 4 background commands");
-    screen.job_done(&root(), "bash-3", 0).job_done(&root(), "bash-4", 0);
-    screen.job_done(&root(), "bash-1", 0).job_done(&root(), "bash-2", 0).wait(3000).ctrl('c');
-    assert_eq!(screen.notice(), "Ctrl+C again quits");
-}
-
-#[test]
-fn quitting_names_the_commands_that_end_beside_main() {
-    let mut screen = TestScreen::new();
-    screen.job(&root(), "bash-1", "npm run dev").prompt("go").ctrl('d');
-    let words = "main and bash-1 are working · Ctrl+D again stops them and quits";
-    assert_eq!(screen.notice(), words);
-}
-
-#[test]
 fn killing_a_command_gives_back_the_messages_that_wait_for_it() {
     for ctrl in [false, true] {
         let mut screen = TestScreen::new();

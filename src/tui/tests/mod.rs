@@ -25,6 +25,7 @@ mod prompt;
 mod question_parts;
 mod question_words;
 mod questions;
+mod quitting;
 mod reader;
 mod reports;
 mod room;
