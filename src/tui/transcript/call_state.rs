@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::protocol::{Todo, TodoStatus, ToolDetails, ToolUseId};
-use crate::tui::transcript::item::{MAX_CALL_OUTPUT, tail_bytes, truncate_front};
+use crate::tui::transcript::item::{MAX_CALL_OUTPUT, kept_end, truncate_front};
 use crate::tui::transcript::{
     GROUPED_TOOLS, ItemId, ItemKind, TODO_TOOL, ToolCallItem, ToolCallResult, TranscriptItem,
     TranscriptState,
@@ -91,7 +91,7 @@ impl TranscriptState {
     pub fn plan_refused(&mut self, id: &ToolUseId, plan: &str) {
         let Some(item) = self.open_item(id) else { return };
         if let Some(call) = self.call(item, id) {
-            tail_bytes(plan, MAX_CALL_OUTPUT).clone_into(&mut call.output);
+            call.output = kept_end(plan, MAX_CALL_OUTPUT).into_owned();
         }
         self.bytes += plan.len().min(MAX_CALL_OUTPUT);
         self.mark_changed(item);
@@ -135,7 +135,7 @@ impl TranscriptState {
         self.open_calls.retain(|(open, _)| open != id);
         if let Some(call) = self.call(item, id) {
             if !output.is_empty() && call.denied.is_none() {
-                tail_bytes(output, MAX_CALL_OUTPUT).clone_into(&mut call.output);
+                call.output = kept_end(output, MAX_CALL_OUTPUT).into_owned();
             }
             call.result = Some(result);
         }

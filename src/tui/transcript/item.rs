@@ -1,5 +1,6 @@
 //! One entry of a transcript.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
@@ -178,6 +179,9 @@ pub struct ToolCallResult {
 /// result; that of a command was cut when it ran (`Capture::MODEL_LIMITS`).
 pub const MAX_CALL_OUTPUT: usize = 64 * 1024;
 
+/// Characters among which the end of an output begins a word.
+const MAX_WORD: usize = 200;
+
 impl ItemKind {
     /// Approximate number of bytes of text.
     pub(super) fn len(&self) -> usize {
@@ -205,6 +209,20 @@ pub(super) fn tail_bytes(text: &str, bytes: usize) -> &str {
         start += 1;
     }
     &text[start..]
+}
+
+/// The end of a text that is longer than so many bytes, from the start of a word on, below a line that says
+/// so; or all of it.
+pub(super) fn kept_end(text: &str, bytes: usize) -> Cow<'_, str> {
+    let end = tail_bytes(text, bytes);
+    if end.len() == text.len() {
+        return text.into();
+    }
+    let is_start = |at: &usize| text[..*at].ends_with(char::is_whitespace);
+    let start = text.len() - end.len();
+    let mut starts = text[start..].char_indices().map(|(at, _)| start + at).take(MAX_WORD);
+    let start = starts.find(is_start).unwrap_or(start);
+    format!("… the beginning is not kept\n{}", &text[start..]).into()
 }
 
 /// Keeps the end of a text. Lets it grow by half before cutting, so that each byte is moved only a

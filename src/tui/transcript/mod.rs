@@ -20,7 +20,7 @@ pub use item::{
     AnswerText, BatchForm, FinishFact, ItemId, ItemKind, ToolCallItem, ToolCallResult,
     TranscriptItem,
 };
-use item::{MAX_CALL_OUTPUT, tail_bytes, truncate_front};
+use item::{MAX_CALL_OUTPUT, kept_end, truncate_front};
 pub use scroll::{Extent, Scroll, SearchDirection, SearchHit, SearchResult};
 
 /// Number of changes remembered, so that a view can update its cache without checking every item.
@@ -308,7 +308,7 @@ impl TranscriptState {
         };
         self.change(id, |item| {
             if let ItemKind::Shell { text, status: ended, .. } = &mut item.kind {
-                tail_bytes(printed, MAX_CALL_OUTPUT).clone_into(text);
+                *text = kept_end(printed, MAX_CALL_OUTPUT).into_owned();
                 *ended = Some(status);
             }
         });

@@ -85,3 +85,22 @@ fn a_line_that_comes_while_an_answer_grows_does_not_cut_it() {
     assert_eq!(texts, ["let me see", "| a | b |\n|---|---|\n", "Next"]);
     assert_eq!(transcript.ids(), 0..6);
 }
+
+#[test]
+fn the_end_of_a_long_result_begins_with_a_word_and_says_what_it_is() {
+    let mut transcript = TranscriptState::default();
+    let id = ToolUseId::new("1");
+    let output: String = (0..9000).map(|row| format!("row {row} of a long answer ")).collect();
+    let result = ToolCallResult {
+        is_error: false,
+        summary: String::new(),
+        details: None,
+        took: Duration::ZERO,
+    };
+    transcript.call_finished(&id, "mcp__shop__list", &output, result);
+    let ItemKind::Tools(calls) = &transcript.get(0).unwrap().kind else { panic!() };
+    let (first, rest) = calls[0].output.split_once('\n').unwrap();
+    assert_eq!(first, "… the beginning is not kept");
+    let word = rest.split(' ').next().unwrap();
+    assert!(output.contains(&format!(" {word} ")) && rest.len() <= MAX_CALL_OUTPUT, "{word}");
+}
