@@ -127,7 +127,8 @@ impl TranscriptState {
         output: &str,
         result: ToolCallResult,
     ) {
-        if self.open_item(id).is_none() {
+        let is_unstarted = self.open_item(id).is_none();
+        if is_unstarted {
             let ToolCallItem { id, name, summary, .. } = self.unstarted_call(id, name);
             self.call_started(id, name, summary);
         }
@@ -144,7 +145,31 @@ impl TranscriptState {
         if name == TODO_TOOL {
             self.update_todo_list(item, id);
         }
+        if is_unstarted {
+            self.move_to_place(item);
+        }
         self.enforce_limit();
+    }
+
+    /// Moves a call that failed before it started in front of those that were made after it: the last one of an
+    /// answer may be told first.
+    fn move_to_place(&mut self, mut item: ItemId) {
+        let place = |transcript: &Self, id: ItemId| {
+            let ItemKind::Tools(calls) = &transcript.get(id)?.kind else { return None };
+            let [call] = &calls[..] else { return None };
+            call.result.as_ref().filter(|result| result.is_error)?;
+            transcript.announced.iter().position(|(announced, _)| *announced == call.id)
+        };
+        while let Some(before) = item.checked_sub(1)
+            && let (Some(other), Some(own)) = (place(self, before), place(self, item))
+            && other > own
+        {
+            let at = |id: ItemId| usize::try_from(id - self.first).unwrap_or_default();
+            self.items.swap(at(before), at(item));
+            self.mark_changed(before);
+            self.mark_changed(item);
+            item = before;
+        }
     }
 
     /// The item with the turn's to-do list, if it is so near the end that it is still in view.

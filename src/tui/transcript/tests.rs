@@ -87,6 +87,29 @@ fn a_line_that_comes_while_an_answer_grows_does_not_cut_it() {
 }
 
 #[test]
+fn calls_that_fail_at_once_stand_in_the_order_in_which_they_were_made() {
+    let mut transcript = TranscriptState::default();
+    let ids = ["1", "2", "3"].map(ToolUseId::new);
+    for id in &ids {
+        transcript.call_announced(id.clone(), format!("task {id}"));
+    }
+    for at in [2, 0, 1] {
+        let result = ToolCallResult {
+            is_error: true,
+            summary: "bad input".to_owned(),
+            details: None,
+            took: Duration::ZERO,
+        };
+        transcript.call_finished(&ids[at], "Agent", "no", result);
+    }
+    let found = transcript.iter().filter_map(|(_, item)| match &item.kind {
+        ItemKind::Tools(calls) => Some(calls[0].summary.clone()),
+        _ => None,
+    });
+    assert_eq!(found.collect::<Vec<_>>(), ["task 1", "task 2", "task 3"]);
+}
+
+#[test]
 fn the_end_of_a_long_result_begins_with_a_word_and_says_what_it_is() {
     let mut transcript = TranscriptState::default();
     let id = ToolUseId::new("1");
