@@ -105,7 +105,7 @@ pub fn elsewhere_reason(
     if let Some(word) = words().find(|word| is_other(word)) {
         return Some(format!("{} is not the project's own there", word.raw));
     }
-    if !named.has_folder && !is_at_top && runs_files(command) {
+    if !named.has_folder && !is_at_top && runs_files(command, named) {
         return Some(INTERPRETER_BELOW.to_owned());
     }
     if !named.has_folder
@@ -366,7 +366,7 @@ fn led_away_word<'a>(
     bases: &[PathBuf],
     tops: &[PathBuf],
 ) -> Option<&'a Word> {
-    let counts = runs_files(command) && !named.is_whole();
+    let counts = runs_files(command, named) && !named.is_whole();
     let star_is_led_away = |word: &Word| {
         names_in(word).into_iter().any(|name| name_is_led_away(name, bases, tops))
             || path_is_led_away(Path::new(&word.text), tops)
@@ -381,17 +381,17 @@ fn led_away_word<'a>(
 /// Whether a word of the rule says where a file is.
 fn names_file(command: &SimpleCommand, named: RuleMatch<'_>) -> bool {
     let mut words = command.words.iter().take(named.words());
-    runs_files(command) || words.any(|word| word.text.contains('/') && !word.text.starts_with('/'))
+    runs_files(command, named)
+        || words.any(|word| word.text.contains('/') && !word.text.starts_with('/'))
 }
 
-/// Whether the program may resolve a word in its own way: a folder, or a file without its extension.
-fn runs_files(command: &SimpleCommand) -> bool {
-    let name = |word: &Word| {
-        base_name(&word.text).trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned()
-    };
-    let mut programs =
-        wrapper::possible_commands(command).into_iter().filter_map(|words| words.first());
-    programs.any(|word| INTERPRETERS.contains(&name(word).as_str()))
+/// Whether the rule names an interpreter, also behind a program that starts it, as in `uv run python -m x`. It may
+/// resolve a word in its own way: a folder, or a file without its extension.
+fn runs_files(command: &SimpleCommand, named: RuleMatch<'_>) -> bool {
+    let is_version = |c: char| c.is_ascii_digit() || c == '.' || c == '-';
+    let is_interpreter =
+        |word: &Word| INTERPRETERS.contains(&base_name(&word.text).trim_end_matches(is_version));
+    command.words.iter().take(named.words()).any(is_interpreter)
 }
 
 /// The words by which the command starts programs.

@@ -465,6 +465,9 @@ fn a_rule_for_an_interpreter_holds_in_the_projects_own_folder_alone() {
         "node scripts/run",
         "timeout 5 ruby -rx -e 1",
         "python3 -c pass",
+        "uv run python3.12 -m tool",
+        "npx tsx build",
+        "node-18 build",
     ];
     let rules = lines.map(|line| format!("Bash({line})"));
     let bench = rules.iter().fold(JudgeFixture::new(), |bench, rule| bench.allow(rule));
