@@ -234,7 +234,10 @@ pub fn named_git_dirs(checkout: &Path) -> (PathBuf, Option<PathBuf>) {
             return Some(PathBuf::new());
         }
         let text = fs::read(file).ok()?;
-        let text = text.strip_prefix(start)?.split(|byte| *byte == 0).next()?;
+        if text.contains(&0) {
+            return Some(PathBuf::new());
+        }
+        let text = text.strip_prefix(start)?;
         let end = text.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))? + 1;
         Some(PathBuf::from(OsStr::from_bytes(&text[..end])))
     };

@@ -175,9 +175,13 @@ impl WorkingDirs {
     fn look(&self, home: Option<&Path>, git: &GitConfigPaths) -> Vec<ResolvedPlace> {
         // Git works where a link leads.
         let dirs: BTreeSet<_> = self.written.iter().chain(&*self.resolved).collect();
-        let own = dirs.into_iter().flat_map(|dir| {
-            git::places(dir, home, git).into_iter().chain(link::dot_links(dir, home))
-        });
+        // Git may skip the `.git` of the nearest checkout around.
+        let checkouts = dirs.iter().flat_map(|dir| dir.ancestors()).filter(|dir| has_dot_git(dir));
+        let checkouts: BTreeSet<&Path> =
+            checkouts.chain(dirs.iter().map(|dir| dir.as_path())).collect();
+        let git = checkouts.into_iter().flat_map(|dir| git::places(dir, home, git));
+        let links = dirs.iter().flat_map(|dir| link::dot_links(dir, home, &self.resolved));
+        let own = git.chain(links);
         let at_home = home.into_iter().flat_map(|home| {
             let programs = ["bin", "Library"].map(|name| home.join(name));
             let programs =

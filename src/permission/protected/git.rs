@@ -16,14 +16,18 @@ use crate::disk::{
 /// Names of files and folders that make a folder with a `HEAD` file a repository.
 const PARTS: &[&str] = &["commondir", "config", "objects", "refs"];
 
+/// Folders in a repository that are git's own, whatever lies in them.
+const FOLDERS: &[&str] = &["hooks", "info", "logs", "modules", "objects", "refs", "worktrees"];
+
 /// Maximum worktrees of one repository whose folders of hooks are looked up.
 const MAX_WORKTREES: usize = 1000;
 
 /// The git folder that contains the path: one that looks to git like a repository, or would with
-/// this file. So the file that completes one is protected, whichever it is. The search ends at a
-/// checkout, which can be in such a folder; but if git does not accept its `.git`, it takes the
-/// checkout itself for a repository.
+/// this file. So the file that completes one is protected, whichever it is. A checkout can be in such
+/// a folder, but not in one that is git's own; if git does not accept its `.git`, it takes the checkout
+/// itself for a repository.
 pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
+    let mut is_checkout = false;
     for folder in path.ancestors().skip(1) {
         let entry = path.strip_prefix(folder).ok().and_then(|below| below.iter().next());
         let entry = fold(&entry.unwrap_or_default().to_string_lossy());
@@ -31,12 +35,11 @@ pub(super) fn folder_of(path: &Path) -> Option<PathBuf> {
             |name: &str| entry == fold(name) || folder.join(name).symlink_metadata().is_ok();
         // A folder that others name as their common one needs no `HEAD`.
         let is_shared = holds("objects") && holds("refs");
-        if is_shared || holds("HEAD") && PARTS.iter().any(|part| holds(part)) {
+        let is_gits = !is_checkout || FOLDERS.contains(&entry.as_str());
+        if is_gits && (is_shared || holds("HEAD") && PARTS.iter().any(|part| holds(part))) {
             return Some(folder.to_owned());
         }
-        if has_dot_git(folder) {
-            return None;
-        }
+        is_checkout |= has_dot_git(folder);
     }
     None
 }

@@ -1,5 +1,6 @@
 //! Links out of protected places: their targets are protected as well.
 
+use std::collections::HashSet;
 use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
 
@@ -53,15 +54,23 @@ pub(super) fn inside(place: &ProtectedPlace, root: &Path) -> Vec<ProtectedPlace>
 
 /// Returns the targets of the dot links of a folder and of those in its dot folders, and of those
 /// of the folders above it in the same checkout.
-pub(super) fn dot_links(folder: &Path, home: Option<&Path>) -> Vec<ProtectedPlace> {
+///
+/// `dirs` are all folders in which the agent works.
+pub(super) fn dot_links(
+    folder: &Path,
+    home: Option<&Path>,
+    dirs: &[PathBuf],
+) -> Vec<ProtectedPlace> {
     let folder = resolve(folder).unwrap_or_else(|| folder.to_owned());
-    let root = repository_root(&folder, home).unwrap_or(&folder);
+    // Git may skip the `.git` of the nearest.
+    let checkouts = folder.ancestors().filter_map(|above| repository_root(above, home));
+    let root = checkouts.last().unwrap_or(&folder);
     let folders = folder.ancestors().take_while(|above| above.starts_with(root));
     let home = home.and_then(resolve);
     // In a folder that is meant by another name too, every file has a name that is protected. The links in the
     // home are the user's own.
     let place = |link: Link| match &link.target {
-        Some(target) if folder.starts_with(target) => {
+        Some(target) if dirs.iter().chain([&folder]).any(|dir| dir.starts_with(target)) => {
             let is_own = link.path.parent() == home.as_deref();
             let reason = ProtectionReason::LinkAround(link.path);
             (!is_own).then(|| ProtectedPlace::always(target.clone(), reason))
@@ -135,13 +144,17 @@ fn links_below(folder: &Path, depth: usize, root: &Path) -> Option<Vec<Link>> {
     let mut links = Vec::new();
     let mut left = MAX_ENTRIES;
     let mut folders = vec![(folder.to_owned(), depth)];
+    let mut seen = HashSet::new();
     while let Some((folder, depth)) = folders.pop() {
+        // Links can lead to one folder on many ways.
+        if !seen.insert((folder.clone(), depth)) {
+            continue;
+        }
         for entry in list_folder(&folder)? {
             left = left.checked_sub(1)?;
             let link = Link::from_entry(&entry, root);
             let path = link.as_ref().map_or_else(|| Some(entry.path()), |link| link.target.clone());
-            // A link back leads to the same links again.
-            let path = path.filter(|path| depth > 0 && !folder.starts_with(path) && path.is_dir());
+            let path = path.filter(|path| depth > 0 && path.is_dir());
             folders.extend(path.map(|path| (path, depth - 1)));
             links.extend(link);
         }

@@ -132,7 +132,8 @@ impl ResolvedPlace {
     /// anywhere around it.
     pub(super) fn both_names(place: &ProtectedPlace) -> Vec<Self> {
         let around = || {
-            if !matches!(place.reason, ProtectionReason::Own | ProtectionReason::Config) {
+            // Where git's lead, git's settings say.
+            if matches!(place.reason, ProtectionReason::Git) {
                 return None;
             }
             let folder = place.path.ancestors().skip(1).find(|above| resolve(above).is_some())?;

@@ -325,6 +325,27 @@ fn a_dot_link_to_a_folder_around_it_gives_every_file_there_a_dot_name() {
 }
 
 #[test]
+fn a_dot_link_to_an_additional_folder_gives_its_files_a_dot_name() {
+    let mut bench = ProtectedFixture::new("p").folders(&["p", "q"]).link("q", "p/.vscode");
+    bench.assert(&[("p/a.rs", false)]);
+    bench.places.dirs = vec![bench.root.join("p"), bench.root.join("q")].into();
+    bench.assert(&[("q/tasks.json", true), ("p/a.rs", false)]);
+}
+
+#[test]
+fn a_folder_on_path_that_nobody_can_follow_protects_everything_around() {
+    let bench = ProtectedFixture::new("p")
+        .folders(&["p/t"])
+        .with(|root| vec![ProtectedPlace::below(root.join("p/bin"), ProtectionReason::Startup)]);
+    bench.assert(&[("p/t/mk", false)]);
+    let bench = ProtectedFixture::new("p")
+        .folders(&["p/t"])
+        .with(|root| vec![ProtectedPlace::below(root.join("p/bin"), ProtectionReason::Startup)]);
+    symlink("/proc/self/cwd/t", bench.root.join("p/bin")).unwrap();
+    bench.assert(&[("p/t/mk", true)]);
+}
+
+#[test]
 fn a_link_that_nobody_can_follow_protects_everything_around() {
     let far = format!("/proc/{}self/cwd/scripts", "sys/../".repeat(45));
     let config = |root: &Path| {
@@ -351,10 +372,14 @@ fn what_links_lead_to_is_protected_as_deep_as_definitions_are_read() {
     let bench = bench
         .link("p/docs/deep.md", "p/.claude/agents/a/b/c/d/x.md")
         .link("p/team", "p/.claude/agents/team")
+        .link("p/.claude", "p/.claude/agents/up")
+        .link("p/more", "p/.claude/agents/a/more")
+        .link("p/docs/up.md", "p/more/x.md")
         .link("p/docs/team.md", "p/team/x.md");
     bench.assert(&[
         ("p/docs/deep.md", true),
         ("p/docs/team.md", true),
+        ("p/docs/up.md", true),
         ("p/team/new.md", true),
         ("p/docs/other.md", false),
     ]);

@@ -262,6 +262,24 @@ fn each_checkout_of_a_repository_may_have_settings_of_its_own() {
 }
 
 #[test]
+fn a_dot_git_that_git_skips_or_reads_otherwise_hides_nothing() {
+    // An empty folder is no repository: git uses that around it.
+    let bench = ProtectedFixture::new("p/sub")
+        .folders(&["p/.git", "p/sub/.git", "p/sub/hk"])
+        .file("p/.git/config", "[core]\nhooksPath = sub/hk\n")
+        .link("p/sub/env.sh", "p/.envrc");
+    bench.assert(&[("p/sub/hk/pre-commit", true), ("p/sub/env.sh", true), ("p/sub/a.rs", false)]);
+    // Git trims line ends before it cuts at the NUL.
+    let bench = ProtectedFixture::new("p").folders(&["p/g\n"]).file("p/.git", "gitdir: g\n\0x");
+    bench.file("p/g\n/config", "[core]\nhooksPath = hk\n").assert(&[("p/hk/pre-commit", true)]);
+    // Git's own folders are no checkouts.
+    let bench = ProtectedFixture::new("p")
+        .folders(&["p/.git", "p/r/objects", "p/r/refs", "p/r/hooks/.git", "p/r/wt/.git"])
+        .file("p/r/HEAD", "ref: refs/heads/main\n");
+    bench.assert(&[("p/r/hooks/pre-receive", true), ("p/r/wt/a.rs", false)]);
+}
+
+#[test]
 fn a_linked_worktree_has_the_hooks_of_its_repository() {
     let bench = ProtectedFixture::new("w").folders(&[
         "w/tools",
