@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use parking_lot::{Mutex, MutexGuard};
 
-use super::agent_permissions::{AgentPermissions, stricter};
+use super::agent_permissions::AgentPermissions;
 use super::call::Call;
 use super::judge::{Decision, Judgement, Policy, judge, redirect_refusal};
 use super::places::Places;
@@ -163,8 +163,8 @@ impl Gate {
         self.change_mode(mode, |waiting| waiting.mode = mode)
     }
 
-    /// The same, but no open question is answered with yes because of it: the user must have seen
-    /// what runs.
+    /// The same, but no open question is answered because of it: the user must have seen what runs, and on the
+    /// way to another mode passes stricter ones. A yes counts only if the mode then allows it.
     ///
     /// # Errors
     /// If the mode is disabled; the mode is then unchanged.
@@ -357,19 +357,19 @@ impl GateShared {
         self.with_policy(permissions, None, |policy, _| redirect_refusal(policy, from, to))
     }
 
-    /// Judges a call by the current rules and mode; the number is their revision. The session's
-    /// mode counts as no freer than `most`.
+    /// Judges a call by the current rules, and by the current mode of the session or the one that it was
+    /// asked in; the number is their revision.
     fn judge(
         &self,
         call: &Call<'_>,
         permissions: &AgentPermissions,
-        most: Option<PermissionMode>,
+        asked_in: Option<PermissionMode>,
     ) -> (Judgement, u64) {
         let judge = |policy: &Policy<'_>, revision| (judge(policy, call), revision);
-        let (mut judgement, revision) = self.with_policy(permissions, most, judge);
+        let (mut judgement, revision) = self.with_policy(permissions, asked_in, judge);
         // Plan mode, to which a definition narrows it, asks.
-        let asks_nobody =
-            permissions.mode.is_of_session() && self.mode() == PermissionMode::DontAsk;
+        let session = asked_in.unwrap_or_else(|| self.mode());
+        let asks_nobody = permissions.mode.is_of_session() && session == PermissionMode::DontAsk;
         if asks_nobody && judgement.decision == Decision::Ask {
             judgement.decision = Decision::Deny;
             judgement.why.push_str(", and in dontAsk mode nobody is asked");
@@ -395,12 +395,12 @@ impl GateShared {
     fn with_policy<T>(
         &self,
         permissions: &AgentPermissions,
-        most: Option<PermissionMode>,
+        asked_in: Option<PermissionMode>,
         f: impl FnOnce(&Policy<'_>, u64) -> T,
     ) -> T {
         let (mode, rules, revision) = {
             let state = self.lock();
-            let session = most.map_or(state.mode, |most| stricter(most, state.mode));
+            let session = asked_in.unwrap_or(state.mode);
             (self.mode_of(permissions, session, &state), state.rules.clone(), state.revision)
         };
         let grants = permissions.grants.get();

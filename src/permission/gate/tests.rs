@@ -394,6 +394,22 @@ async fn a_freer_mode_for_new_calls_answers_no_open_question() {
     assert!(bench.gate.answer(open.question.id, Answer::Once).unwrap());
     assert_approved(&open.verdict.await.unwrap());
     bench.closed().await;
+    // Nor does one on the way to another mode refuse any.
+    bench.gate.set_mode(PermissionMode::Default).unwrap();
+    let open = bench.ask(&agent, "make").await;
+    let other = bench.ask(&agent, "psql").await;
+    for passed in [PermissionMode::Plan, PermissionMode::DontAsk] {
+        bench.gate.set_mode_for_new_calls(passed).unwrap();
+        assert!(denied(bench.now(&agent, "cargo build").await).contains(passed.name()));
+    }
+    bench.gate.answer(other.question.id, Answer::No { reason: None }).unwrap();
+    other.verdict.await.unwrap();
+    bench.closed().await;
+    assert!(!open.verdict.is_finished(), "it stays open");
+    bench.gate.set_mode_for_new_calls(PermissionMode::Default).unwrap();
+    bench.gate.answer(open.question.id, Answer::Once).unwrap();
+    assert_approved(&open.verdict.await.unwrap());
+    bench.closed().await;
     // A program that sets a mode also answers what it was asked.
     bench.gate.set_mode(PermissionMode::Default).unwrap();
     let open = bench.ask(&agent, &new).await;
