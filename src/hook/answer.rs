@@ -72,10 +72,25 @@ fn takes_text(event: HookEvent) -> bool {
 /// Whether the hook's input has the words of an answer that lets a call run. The model wrote that input, and a
 /// hook may print it, also in parts or changed.
 fn has_words_of_allowance(input: &Value) -> bool {
+    // JSON can write any letter as `\u0061`.
+    if has_escape(input) {
+        return true;
+    }
     let mut letters = String::new();
     collect_letters(input, &mut letters);
     let has = |words: &[&str]| words.iter().any(|word| letters.contains(word));
     has(&["updatedinput"]) || has(&["decision", "behavior"]) && has(&["approve", "allow"])
+}
+
+fn has_escape(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("\\u"),
+        Value::Array(items) => items.iter().any(has_escape),
+        Value::Object(fields) => {
+            fields.iter().any(|(key, value)| key.contains("\\u") || has_escape(value))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 fn collect_letters(value: &Value, letters: &mut String) {

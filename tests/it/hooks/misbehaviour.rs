@@ -34,13 +34,14 @@ async fn whatever_a_hook_does_is_one_line_and_the_call_runs_unless_it_may_be_den
         ("echo oops >&2; exit 1", "exit 1: oops"),
         (hang, "timed out after 0.5 s; killed with all its processes"),
         (
-            "head -c 3000000 /dev/zero | tr '\\0' x",
-            "too much output: only 256 KiB of its stdout were read",
+            "head -c 3000000 /dev/zero | tr '\\0' x >&2",
+            "too much output: only 256 KiB of its stderr were read",
         ),
     ];
     // It may be a denial.
     let guards = [
         ("echo '{\"decision\": \"maybe\"}'", "invalid answer: decision: unknown variant"),
+        ("head -c 3000000 /dev/zero | tr '\\0' x", "its answer is too long to be read"),
         ("no-such-program", "no-such-program: command not found; install the program"),
         ("/etc/passwd", "Permission denied; make the program executable"),
     ];
