@@ -316,12 +316,13 @@ pub fn roots_around(dir: &Path, home: Option<&Path>) -> Vec<PathBuf> {
 fn checkouts_of(common: &Path) -> Option<Vec<PathBuf>> {
     let main = common.parent().filter(|_| common.ends_with(".git")).map(Path::to_owned);
     let worktrees = common.join("worktrees");
-    let all: Vec<_> = list_folder(&worktrees)?.take(MAX_WORKTREES).map(|it| it.path()).collect();
+    let all: Vec<_> =
+        list_folder(&worktrees)?.take(MAX_WORKTREES + 1).map(|it| it.path()).collect();
     let is_unread = |own: &PathBuf| {
         let named = own.join("gitdir");
         read_short(&named).is_none() && !is_missing(&named)
     };
-    if all.iter().any(is_unread) {
+    if all.len() > MAX_WORKTREES || all.iter().any(is_unread) {
         return None;
     }
     let linked = all.into_iter().filter_map(|own| {

@@ -43,9 +43,7 @@ impl ProtectedPlaces {
 
     fn look(&self) -> Vec<ResolvedPlace> {
         let linked = self.places.iter().filter(|place| place.reach == ProtectionScope::Always);
-        let around = |place: &ProtectedPlace| {
-            link::inside(place, place.path.parent().unwrap_or(&place.path))
-        };
+        let around = |place: &ProtectedPlace| link::inside(place, folder_of_dots(&place.path));
         let linked: Vec<ProtectedPlace> = linked.flat_map(around).collect();
         self.places.iter().chain(&linked).flat_map(ResolvedPlace::both_names).collect()
     }
@@ -106,6 +104,16 @@ fn checkouts_within<'a>(path: &'a Path, dir: Option<&Path>) -> impl Iterator<Ite
     let is_below =
         move |folder: &&Path| dir.is_some_and(|dir| *folder != dir && folder.starts_with(dir));
     path.ancestors().skip(1).take_while(is_below).filter(|folder| has_dot_git(folder))
+}
+
+/// The folder that holds the outermost dot folder on the path, in which programs run; the file's own folder if
+/// there is none.
+fn folder_of_dots(path: &Path) -> &Path {
+    let is_dot = |path: &&Path| {
+        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+    };
+    let dot = path.ancestors().filter(is_dot).last().unwrap_or(path);
+    dot.parent().unwrap_or(dot)
 }
 
 /// All places ever found: changing a link removes no protection.

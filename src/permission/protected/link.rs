@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs::DirEntry;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::name;
@@ -154,12 +155,24 @@ fn links_below(folder: &Path, depth: usize, root: &Path) -> Option<Vec<Link>> {
             left = left.checked_sub(1)?;
             let link = Link::from_entry(&entry, root);
             let path = link.as_ref().map_or_else(|| Some(entry.path()), |link| link.target.clone());
-            let path = path.filter(|path| depth > 0 && path.is_dir());
+            let path = path.filter(|path| depth > 0 && may_be_folder(path));
             folders.extend(path.map(|path| (path, depth - 1)));
             links.extend(link);
         }
     }
     Some(links)
+}
+
+/// Whether there may be a folder: what cannot be looked up may be one.
+fn may_be_folder(path: &Path) -> bool {
+    path.metadata().map_or_else(|error| !is_absent(&error), |found| found.is_dir())
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::PermissionDenied
+    )
 }
 
 fn is_link(entry: &DirEntry) -> bool {

@@ -325,6 +325,16 @@ fn a_dot_link_to_a_folder_around_it_gives_every_file_there_a_dot_name() {
 }
 
 #[test]
+fn a_folder_with_a_long_path_protects_everything_around() {
+    let long = vec!["x".repeat(200); 12].join("/");
+    let bench = ProtectedFixture::new("p").folders(&[&format!("p/long/{long}"), "p/.git"]);
+    bench.assert(&[("p/a.rs", false)]);
+    let bench = bench.link(&format!("p/long/{long}"), "p/.husky");
+    bench.places.renew_protected();
+    bench.assert(&[("p/a.rs", true)]);
+}
+
+#[test]
 fn a_dot_link_to_an_additional_folder_gives_its_files_a_dot_name() {
     let mut bench = ProtectedFixture::new("p").folders(&["p", "q"]).link("q", "p/.vscode");
     bench.assert(&[("p/a.rs", false)]);
@@ -349,11 +359,12 @@ fn a_folder_on_path_that_nobody_can_follow_protects_everything_around() {
 fn a_link_that_nobody_can_follow_protects_everything_around() {
     let far = format!("/proc/{}self/cwd/scripts", "sys/../".repeat(45));
     let config = |root: &Path| {
-        let file = root.join("p/.claude/settings.json");
-        vec![ProtectedPlace::always(file, ProtectionReason::Config)]
+        let files = ["p/.claude/settings.json", "p/.caliban/hooks"];
+        let place = |file| ProtectedPlace::always(root.join(file), ProtectionReason::Config);
+        files.map(place).into()
     };
-    for link in [".envrc", ".dot/x", ".git/hooks/pre-commit", ".claude"] {
-        let folders = ["p/.git/hooks", "p/.dot", "p/scripts"];
+    for link in [".envrc", ".dot/x", ".git/hooks/pre-commit", ".claude", ".caliban/hooks/lib/x"] {
+        let folders = ["p/.git/hooks", "p/.dot", "p/scripts", "p/.caliban/hooks/lib"];
         let bench = ProtectedFixture::new("p").folders(&folders).with(config);
         bench.assert(&[("p/scripts/a.sh", false)]);
         let bench = ProtectedFixture::new("p").folders(&folders).with(config);

@@ -131,7 +131,7 @@ async fn an_interrupt_ends_a_compaction_and_the_next_prompt_is_answered() {
 async fn one_prompt_that_is_a_command_is_answered_on_stdout() {
     let scene = Scene::new();
     for (prompt, code, named) in [
-        ("/cost", 0, "$0.0000"),
+        ("/cost", 0, "$0.00"),
         ("/help", 0, "/compact"),
         ("/context", 0, "0 of "),
         ("/clear", 0, "was cleared"),

@@ -107,7 +107,7 @@ async fn a_broken_rule_file_changes_nothing_and_is_told_once() {
     let rows = [
         ("[permissions]\ndeny = [\"Bash(\"]\n", ":2: "),
         ("[permissions]\n\ndeny = [\"Bash\"\n", ":3: "),
-        ("[permissions]\ndany = [\"Bash\"]\n", ":2: "),
+        ("[permissions]\ndeny = 3\n", ":2: "),
     ];
     for (broken, line) in rows {
         let scene = Scene::new();
