@@ -304,7 +304,8 @@ impl QuestionQueue {
         });
     }
 
-    /// Puts an answered question back at the front. Returns false when it was not answered here.
+    /// Puts an answered question back to its place, and has it open next. Returns false when it was not
+    /// answered here.
     pub fn reopen(&mut self, id: QuestionId, why: String) -> bool {
         let Some(AnsweredQuestion { mut waiting, typed, seen_width: seen_at, .. }) =
             self.take_answered(id)
@@ -313,7 +314,9 @@ impl QuestionQueue {
         };
         waiting.postponed = false;
         waiting.refused = Some(RefusedAnswer { why, typed, seen_width: seen_at });
-        self.waiting.push_front(waiting);
+        let order = |waiting: &WaitingQuestion| (waiting.since, waiting.question.id);
+        let after = self.waiting.iter().position(|other| order(other) > order(&waiting));
+        self.waiting.insert(after.unwrap_or(self.waiting.len()), waiting);
         self.pause_until = None;
         true
     }
@@ -324,9 +327,10 @@ impl QuestionQueue {
         Some(self.answered.remove(at))
     }
 
-    /// The first question that was not postponed.
+    /// The first question that was not postponed; before all others, one whose answer was refused.
     pub fn next(&self) -> Option<QuestionId> {
-        let waiting = self.waiting.iter().find(|waiting| !waiting.postponed)?;
+        let waiting = self.waiting.iter().filter(|waiting| !waiting.postponed);
+        let waiting = waiting.min_by_key(|waiting| waiting.refused.is_none())?;
         Some(waiting.question.id)
     }
 

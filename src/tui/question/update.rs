@@ -438,14 +438,20 @@ pub fn plan_edited(model: &mut TuiModel, text: Option<&str>) -> bool {
     true
 }
 
-/// Goes back from a reason or a rule to the answers. The words of a reason are there again with the next 4.
+/// Goes back from a reason or a rule to the answers. The words of a reason are there again with the next 4,
+/// and a rule that was refused is gone for good.
 pub fn back_to_answers(model: &mut TuiModel) {
     let Some(open) = &mut model.questions.open else { return };
     let stage = std::mem::replace(&mut open.stage, QuestionStage::Choose);
     let id = open.id;
     let waiting = model.questions.waiting.iter_mut().find(|waiting| waiting.question.id == id);
-    if let (QuestionStage::Reason(reason), Some(waiting)) = (stage, waiting) {
-        waiting.reason = reason;
+    match (stage, waiting) {
+        (QuestionStage::Reason(reason), Some(waiting)) => waiting.reason = reason,
+        (QuestionStage::Rule(_), Some(waiting)) => {
+            waiting.refused = None;
+            open.problem = None;
+        }
+        _ => {}
     }
 }
 

@@ -299,6 +299,30 @@ fn a_refused_rule_waits_behind_the_question_that_is_open() {
 }
 
 #[test]
+fn a_refused_rule_that_the_user_has_left_does_not_come_back() {
+    let (mut screen, agent, _) = always();
+    screen.asks(&agent, 2, "explore-2", "ls");
+    screen.main(EventKind::AnswerRefused { id: QuestionId(1), why: "no".to_owned() });
+    screen.draw().esc().wait(300).draw().key(KeyCode::Tab).draw();
+    assert_eq!(screen.model.questions.open.as_ref().unwrap().id, QuestionId(2));
+    screen.key(KeyCode::Tab).key(KeyCode::Tab).draw();
+    let open = screen.model.questions.open.clone().unwrap();
+    assert_eq!((open.id, open.stage), (QuestionId(1), QuestionStage::Choose));
+    screen.draw().write("1");
+    assert_eq!(screen.sent(), [answer(1, Answer::Once)]);
+}
+
+#[test]
+fn a_refused_rule_comes_back_in_its_place() {
+    let (mut screen, agent) = asked();
+    screen.asks(&agent, 2, "explore-2", "ls").asks(&agent, 3, "explore-2", "ls");
+    screen.key(KeyCode::Tab).draw().write("3").draw().enter();
+    screen.main(EventKind::AnswerRefused { id: QuestionId(2), why: "no".to_owned() });
+    let open = screen.model.questions.open.as_ref().unwrap().id;
+    assert_eq!((open, screen.model.questions.place_in_queue(open)), (QuestionId(2), (2, 3)));
+}
+
+#[test]
 fn a_denied_call_stays_as_one_line_with_its_command() {
     let denied = |command: &str, denial: Denial| EventKind::PermissionDenied {
         id: ToolUseId::new("ask-1"),
