@@ -31,13 +31,19 @@ use crate::session::SessionStore;
 use crate::subagent::registry::DefinitionSources;
 use crate::tool::mcp::Mcp;
 use crate::tui::composer::past_prompt::PastPrompt;
-use crate::tui::host::{HostRequest, InfoPage, KeptChoice, LocalServer, ModelList, ScreenHost};
+use crate::tui::host::{
+    HostRequest, InfoPage, KeptChoice, LocalServer, McpServers, ModelList, ScreenHost,
+};
 
 pub(super) use memory::MemoryPlaces;
 
 /// Time limits of the user's commands.
 const NOTIFY_LIMIT: Duration = Duration::from_secs(10);
 const STATUS_LINE_LIMIT: Duration = Duration::from_secs(3);
+
+/// The pause between two looks at the states of servers, and how many there are for one reply.
+const SERVER_PAUSE: Duration = Duration::from_millis(200);
+const SERVER_LOOKS: usize = 10;
 
 /// The screen's access to the machine.
 pub(super) struct LocalHost {
@@ -83,6 +89,23 @@ impl LocalHost {
         match &self.models {
             Some(models) => models.local_servers().await,
             None => Vec::new(),
+        }
+    }
+
+    /// Waits until the servers differ from the ones that are shown, up to a limit; not if none are.
+    async fn follow_servers(&self, servers: &mut McpServers) {
+        if servers.running.is_empty() {
+            servers.notes = self.doctor.mcp_notes().await;
+            servers.running = self.mcp.status();
+            return;
+        }
+        for _ in 0..SERVER_LOOKS {
+            let running = self.mcp.status();
+            if running != servers.running {
+                servers.running = running;
+                return;
+            }
+            tokio::time::sleep(SERVER_PAUSE).await;
         }
     }
 
@@ -147,10 +170,7 @@ impl ScreenHost for LocalHost {
             HostRequest::Page(InfoPage::Skills, lines) => *lines = self.skills().await,
             HostRequest::Memory(files) => *files = self.memory_files().await,
             HostRequest::EditFile { path, result } => *result = self.edit_file(path).await,
-            HostRequest::McpServers(servers) => {
-                servers.notes = self.doctor.mcp_notes().await;
-                servers.running = self.mcp.status();
-            }
+            HostRequest::McpServers { servers, .. } => self.follow_servers(servers).await,
             HostRequest::Changes(changes) => *changes = self.changes().await.map(Arc::new),
             HostRequest::WorktreeChanges { worktree, changes, .. } => {
                 *changes = self.worktree_changes(worktree).await;

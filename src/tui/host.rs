@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -59,8 +60,9 @@ pub enum HostRequest {
     /// A file that the user edited in an editor, and how that went. The terminal is in its normal
     /// state meanwhile.
     EditFile { path: PathBuf, result: Result<(), String> },
-    /// The MCP servers of the session and their states.
-    McpServers(McpServers),
+    /// The MCP servers of the session and their states, for the page that was opened then: as soon as
+    /// they differ from the ones that it shows, or after a while.
+    McpServers { opened: Duration, servers: McpServers },
     /// The user's name for a session.
     SessionName { session: SessionId, name: Option<String> },
     /// A new name for a session, blank for none, and the name as it is stored.

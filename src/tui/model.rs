@@ -81,6 +81,8 @@ pub struct TuiModel {
     pub rejected_by: Option<String>,
     /// Number of other waiting questions that the last answer settled.
     pub also_settled: usize,
+    /// When the page of `/mcp` was opened last: it is followed, and no other one before it.
+    pub servers_opened: Duration,
     /// Sub-agent definitions, once the host has sent them.
     pub definitions: Option<Vec<AgentChoice>>,
     /// Custom commands, once the host has sent them.

@@ -369,8 +369,8 @@ fn apply_reply(model: &mut TuiModel, reply: HostRequest, effects: &mut Vec<Scree
         }
         HostRequest::Models(list) => picker::fill_models(model, list),
         HostRequest::LocalServers(servers) => first_run::servers_found(model, servers),
-        HostRequest::McpServers(servers) => {
-            page::fill(model, commands::MCP_TITLE, commands::server_lines(&servers));
+        HostRequest::McpServers { opened, servers } => {
+            commands::servers_changed(model, opened, servers, effects);
         }
         HostRequest::Changes(Ok(changes)) => {
             page::fill(model, commands::DIFF_TITLE, PageBody::Changes(changes));

@@ -31,7 +31,7 @@ const COST_TITLE: &str = "cost";
 /// The title of the `/diff` page.
 pub const DIFF_TITLE: &str = "changes since the last commit";
 /// The title of the `/mcp` page.
-pub const MCP_TITLE: &str = "mcp";
+const MCP_TITLE: &str = "mcp";
 
 /// The answer to `/rename` while nothing is stored.
 pub const NOTHING_TO_NAME: &str = "nothing to name yet: a session begins with its first prompt";
@@ -115,7 +115,8 @@ fn perform(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
         "theme" => theme(model, argument, effects),
         "mcp" => {
             page::open(model, MCP_TITLE, vec!["loading …".into()]);
-            effects.push(ScreenEffect::Ask(HostRequest::McpServers(McpServers::default())));
+            model.servers_opened = model.now;
+            request_servers(model, McpServers::default(), effects);
         }
         "compact" => {
             let instructions = Some(argument.to_owned()).filter(|text| !text.is_empty());
@@ -159,6 +160,28 @@ fn perform(model: &mut TuiModel, name: &str, argument: &str, effects: &mut Vec<S
 fn info_page(model: &mut TuiModel, page: InfoPage, before: &str, effects: &mut Vec<ScreenEffect>) {
     effects.push(ScreenEffect::Ask(HostRequest::Page(page, Vec::new())));
     page::open(model, page.title(), vec![before.into()]);
+}
+
+/// Asks for the servers, as they are once they differ from the ones that are shown.
+fn request_servers(model: &TuiModel, shown: McpServers, effects: &mut Vec<ScreenEffect>) {
+    let opened = model.servers_opened;
+    effects.push(ScreenEffect::Ask(HostRequest::McpServers { opened, servers: shown }));
+}
+
+/// Shows the servers, and follows them while the page is open.
+pub fn servers_changed(
+    model: &mut TuiModel,
+    opened: Duration,
+    servers: McpServers,
+    effects: &mut Vec<ScreenEffect>,
+) {
+    if opened != model.servers_opened || !page::is_open(model, MCP_TITLE) {
+        return;
+    }
+    page::fill(model, MCP_TITLE, server_lines(&servers));
+    if !servers.running.is_empty() {
+        request_servers(model, servers, effects);
+    }
 }
 
 /// Lines for each server with its tools and last error, then the notes on other servers.

@@ -17,6 +17,7 @@ use crate::tui::slash::update::server_lines;
 use crate::tui::testing::{TestScreen, finish, session_choice};
 use crate::tui::transcript::ItemKind;
 
+use super::overlays::reply;
 use super::pictures::picture;
 use super::{busy, root};
 
@@ -352,6 +353,37 @@ fn no_file_takes_the_name_of_a_built_in_command() {
         screen.write("/permissions acceptEdits").enter();
         assert!(matches!(screen.sent()[..], [Command::SetMode { .. }]), "{:?}", screen.sent());
     }
+}
+
+#[test]
+fn the_page_of_servers_follows_them_until_it_is_closed() {
+    let servers = |state| {
+        let (tools, error, about) = (Vec::new(), None, "npx docs".to_owned());
+        let status = McpStatus { name: "docs".to_owned(), state, tools, error, about };
+        McpServers { running: vec![status], notes: Vec::new() }
+    };
+    let ask = |opened, servers| ScreenEffect::Ask(HostRequest::McpServers { opened, servers });
+    let mut screen = TestScreen::new();
+    screen.write("/mcp").enter();
+    let opened = screen.at;
+    assert!(screen.effects.contains(&ask(opened, McpServers::default())));
+    for state in [McpState::Pending, McpState::Connected] {
+        screen.effects.clear();
+        let servers = servers(state);
+        reply(&mut screen, HostRequest::McpServers { opened, servers: servers.clone() });
+        assert!(picture(&mut screen, 80, 24).contains(state.label()));
+        assert!(screen.effects.contains(&ask(opened, servers)), "{:?}", screen.effects);
+    }
+    // A page that is opened again is followed by itself.
+    screen.esc().wait(300).write("/mcp").enter().effects.clear();
+    let late = servers(McpState::Pending);
+    reply(&mut screen, HostRequest::McpServers { opened, servers: late });
+    assert_eq!(screen.effects, []);
+    assert!(picture(&mut screen, 80, 24).contains("loading …"));
+    let (opened, servers) = (screen.at, servers(McpState::Connected));
+    screen.esc().wait(300).effects.clear();
+    reply(&mut screen, HostRequest::McpServers { opened, servers });
+    assert_eq!(screen.effects, []);
 }
 
 #[test]

@@ -313,7 +313,8 @@ fn pages_are_as_large_as_their_text_and_hang_their_lines() {
             about: "/opt/db/server --read-only".to_owned(),
         },
     ];
-    reply(&mut screen, HostRequest::McpServers(McpServers { running, notes: Vec::new() }));
+    let (opened, servers) = (screen.at, McpServers { running, notes: Vec::new() });
+    reply(&mut screen, HostRequest::McpServers { opened, servers });
     snapshots("mcp", &mut screen);
     screen.esc().wait(300).write("?");
     snapshots("help", &mut screen);
