@@ -2,6 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::protocol::prompt::mentioned_paths;
 use crate::protocol::{AgentPath, Command, PermissionMode, PromptTiming, QueuedPrompt};
 use crate::tui::agents::AgentState;
 use crate::tui::agents::picker::update as picker;
@@ -119,29 +120,39 @@ fn change(model: &mut TuiModel, action: Action) {
 
 /// Handles keys of an open menu. Returns false for other keys.
 fn menu_action(model: &mut TuiModel, action: Action, effects: &mut Vec<ScreenEffect>) -> bool {
-    let Some(menu) = &model.composer.menu else { return false };
-    let (command, mention) = (menu.kind == MenuKind::Command, menu.kind == MenuKind::Mention);
-    if let Some(menu) = &mut model.composer.menu
-        && move_selection(&mut menu.selected, menu.items.len(), MENU_ROWS, action)
-    {
+    let Some(menu) = &mut model.composer.menu else { return false };
+    if move_selection(&mut menu.selected, menu.items.len(), MENU_ROWS, action) {
         return true;
     }
     match action {
-        Action::Next | Action::Submit => {
-            let item = model.composer.take_menu_item().filter(|_| mention);
-            let mention = item.as_ref().and_then(|item| {
-                ImagePath::from_mention(&item.insert, item.insert.strip_prefix('@')?)
-            });
-            if let Some(path) = mention {
-                image_request::request(model, Some(path), effects);
-            }
-            if command && action == Action::Submit {
-                submit(model, effects);
-            }
-        }
+        Action::Next => complete(model, effects),
+        Action::Submit => take_menu_row(model, effects),
         _ => return false,
     }
     true
+}
+
+/// Enter on the menu: puts the selected row into the draft, and runs it if it is a command.
+pub fn take_menu_row(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let is_command =
+        model.composer.menu.as_ref().is_some_and(|menu| menu.kind == MenuKind::Command);
+    complete(model, effects);
+    if is_command {
+        submit(model, effects);
+    }
+}
+
+/// Puts the selected row of the menu into the draft, and requests the image that it names.
+fn complete(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
+    let Some(kind) = model.composer.menu.as_ref().map(|menu| menu.kind) else { return };
+    let item = model.composer.take_menu_item().filter(|_| kind == MenuKind::Mention);
+    let mention = item.as_ref().and_then(|item| {
+        let (mark, path) = mentioned_paths(&item.insert).next()?;
+        ImagePath::from_mention(mark, path)
+    });
+    if let Some(path) = mention {
+        image_request::request(model, Some(path), effects);
+    }
 }
 
 /// Tab: completes, or goes to the waiting question, or to the first (or next) pane.

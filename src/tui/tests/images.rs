@@ -91,6 +91,25 @@ fn a_pasted_path_becomes_a_token_where_it_stands_and_undo_brings_it_back() {
 }
 
 #[test]
+fn an_image_chosen_from_the_menu_becomes_a_token_whatever_its_name_and_the_draft() {
+    for (before, key) in [("", KeyCode::Enter), ("some pasted words", KeyCode::Tab)] {
+        for name in ["shot.png", "zed two.png"] {
+            let mut screen = TestScreen::new();
+            paste(&mut screen, before);
+            screen.write(" look @");
+            let (query, paths) = (String::new(), vec![name.to_owned()]);
+            let reply = HostRequest::Files { query, paths };
+            screen.send(Msg::Host { reply, at: screen.at }).effects.clear();
+            screen.key(key);
+            answer_all(&mut screen);
+            assert_eq!(draft(&screen), format!("{before} look [Image #1: {name}] "));
+            screen.enter();
+            assert_eq!(sent(&mut screen).2.len(), 1, "{name}");
+        }
+    }
+}
+
+#[test]
 fn enter_sends_once_the_image_is_there_unless_the_draft_changes_or_it_is_none() {
     let mut screen = TestScreen::new();
     screen.write("see ").ctrl('v').enter();
