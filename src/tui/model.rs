@@ -120,8 +120,9 @@ pub struct Metrics {
     pub question: Option<QuestionFrame>,
     /// The help, or a page of lines.
     pub page: Extent,
-    /// Lines that a list has room for.
+    /// Lines that a list has room for, and the first one that is visible there or in the menu.
     pub list: usize,
+    pub list_top: usize,
     /// The rows of the selected text that are on the screen.
     pub selected: Vec<String>,
 }
@@ -226,11 +227,33 @@ pub struct KeyTimes {
     /// The last letter that scrolled a page, unless it was one of several, and when.
     pub paged: Option<(Option<char>, Duration)>,
     /// The row of a list that the last input has clicked.
-    pub clicked_row: Option<usize>,
+    pub clicked: Option<ClickedRow>,
     /// The letter that acted when it was pressed twice, and until when more presses of it do nothing.
     pub acted: Option<(char, Duration)>,
     /// The mode that Shift+Tab has chosen, until it applies.
     pub mode: Option<PermissionMode>,
+}
+
+/// A row of a list, of the menu or of a form that was clicked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClickedRow {
+    pub row: usize,
+    /// The first visible line of the list then: it does not scroll before the second click.
+    pub top: usize,
+}
+
+impl KeyTimes {
+    /// Notes that a row was clicked. Returns whether the last input has clicked it, too.
+    pub fn click(&mut self, row: usize, top: usize) -> bool {
+        let again = self.clicked.is_some_and(|clicked| clicked.row == row);
+        self.clicked = Some(ClickedRow { row, top });
+        again
+    }
+
+    /// The first visible line of a list in which a row was clicked.
+    pub fn clicked_top(&self) -> Option<usize> {
+        self.clicked.map(|clicked| clicked.top)
+    }
 }
 
 /// The two keys that cancel or go back.

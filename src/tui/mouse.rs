@@ -7,7 +7,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
 use crate::protocol::AgentPath;
-use crate::tui::composer::draft;
+use crate::tui::composer::{draft, update as prompt};
 use crate::tui::focus;
 use crate::tui::labels;
 use crate::tui::model::{DrawUrgency, NoticeCause, TuiModel};
@@ -178,7 +178,20 @@ fn click(model: &mut TuiModel, under: HitTarget, effects: &mut Vec<ScreenEffect>
         HitKind::Answer(digit) => click_answer(model, digit, effects),
         HitKind::FormTab(tab) => click_tab(model, tab),
         HitKind::ListRow(row) => overlay::click_row(model, row, effects),
+        HitKind::MenuRow(row) => click_menu(model, row, effects),
         _ => {}
+    }
+}
+
+/// A click in the completion menu selects a row; if nothing has happened since it was clicked before, it
+/// does what Enter does.
+fn click_menu(model: &mut TuiModel, row: usize, effects: &mut Vec<ScreenEffect>) {
+    let again = model.keys.click(row, model.metrics.list_top);
+    let Some(menu) = &mut model.composer.menu else { return };
+    let was_selected = std::mem::replace(&mut menu.selected, row) == row;
+    if again && was_selected {
+        model.keys.clicked = None;
+        prompt::take_menu_row(model, effects);
     }
 }
 
@@ -191,7 +204,7 @@ fn leave_pane(model: &mut TuiModel) {
 
 fn wheel(model: &mut TuiModel, under: &HitTarget, lines: isize) {
     model.selection = None;
-    model.keys.clicked_row = None;
+    model.keys.clicked = None;
     if model.overlay.is_some() {
         question::mark_end_seen(model);
         return match &mut model.overlay {

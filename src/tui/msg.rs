@@ -89,6 +89,8 @@ pub enum HitKind {
     Overlay,
     /// The row at this place of an open list, counted as it is shown.
     ListRow(usize),
+    /// The row at this place of the completion menu.
+    MenuRow(usize),
     /// The prompt, at this byte position of the draft.
     Prompt(usize),
 }

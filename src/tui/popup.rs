@@ -127,8 +127,9 @@ pub fn clear_beside(area: Rect, theme: &Theme, buffer: &mut Buffer) -> u16 {
 pub struct DrawnList {
     /// The cursor of its filter.
     pub cursor: Option<Position>,
-    /// The lines that it has room for.
+    /// The lines that it has room for, and the first one that is visible.
     pub lines: usize,
+    pub top: usize,
     /// Where its rows are, for the mouse.
     pub rows: Vec<(Rect, usize)>,
 }
@@ -138,30 +139,33 @@ pub struct DrawnList {
 pub struct VisibleLines {
     /// How many there is room for.
     pub room: usize,
+    /// The first of them.
+    pub top: usize,
     area: Rect,
-    first: usize,
 }
 
 impl VisibleLines {
     /// Where the rows of the list are, given the row in each of its lines. Headings are none.
     pub fn rows(self, row_of: impl Fn(usize) -> Option<usize>) -> Vec<(Rect, usize)> {
-        let lines = self.area.rows().zip(self.first..);
+        let lines = self.area.rows().zip(self.top..);
         lines.filter_map(|(area, line)| Some((area, row_of(line)?))).collect()
     }
 }
 
-/// Draws rows, scrolled so that the selected one is in the middle, with a scrollbar in the border to
-/// the right. A `selected` out of range selects none.
+/// Draws rows with a scrollbar in the border to the right: from the line `top` on if the selected row is
+/// visible then, otherwise scrolled so that it is in the middle. A `selected` out of range selects none.
 pub fn draw_rows(
     lines: Vec<Line<'static>>,
     selected: usize,
+    top: Option<usize>,
     area: Rect,
     painter: Painter<'_>,
     buffer: &mut Buffer,
 ) -> VisibleLines {
     let (height, all) = (usize::from(area.height), lines.len());
     let middle = if selected < all { selected.saturating_sub(height / 2) } else { 0 };
-    let first = middle.min(all.saturating_sub(height));
+    let is_visible = |top: &usize| (*top..*top + height).contains(&selected);
+    let first = top.filter(is_visible).unwrap_or(middle).min(all.saturating_sub(height));
     for (at, line) in lines.into_iter().enumerate().skip(first).take(height) {
         let chosen = at == selected;
         let mark = if chosen { painter.theme.glyphs.focus } else { " " };
@@ -177,7 +181,7 @@ pub fn draw_rows(
         }
     }
     scrollbar(buffer, area, (first, height, all), painter, painter.theme.accent);
-    VisibleLines { room: height, area, first }
+    VisibleLines { room: height, top: first, area }
 }
 
 /// The style of the selected row. One that is reversed has no room for faint or coloured text.

@@ -166,7 +166,7 @@ fn press(model: &mut TuiModel, keys: &Keymap, key: KeyEvent, effects: &mut Vec<S
         return;
     }
     model.notice.take_if(|notice| notice.cause == NoticeCause::LastKey);
-    model.keys.clicked_row = None;
+    model.keys.clicked = None;
     if is_pressed_again(model, key) {
         return;
     }

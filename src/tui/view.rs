@@ -288,7 +288,14 @@ impl View {
             return None;
         }
         let (bottom, width) = (layout.background.y, buffer.area.width);
-        prompt::draw_menu(model, bottom, width, self.overlay_area(), painter, buffer);
+        let question = self.overlay_area();
+        let menu = prompt::draw_menu(model, bottom, width, question, painter, buffer);
+        if let Some((area, menu)) = menu {
+            self.metrics.list_top = menu.top;
+            self.hit_areas.push((area, HitKind::Overlay));
+            let rows = menu.rows.into_iter().map(|(area, row)| (area, HitKind::MenuRow(row)));
+            self.hit_areas.extend(rows);
+        }
         cursor
     }
 
@@ -494,7 +501,14 @@ impl View {
                 Extent::default()
             }
             Some(Overlay::Picker(shown)) => {
-                list = picker::draw(shown, body, painter, &self.highlighter, buffer);
+                list = picker::draw(
+                    shown,
+                    model.keys.clicked_top(),
+                    body,
+                    painter,
+                    &self.highlighter,
+                    buffer,
+                );
                 Extent::default()
             }
             Some(Overlay::History(search)) => {
@@ -513,7 +527,7 @@ impl View {
             }
         };
         self.metrics.page = extent;
-        self.metrics.list = list.lines;
+        (self.metrics.list, self.metrics.list_top) = (list.lines, list.top);
         self.hit_areas.push((body, HitKind::Overlay));
         self.hit_areas
             .extend(list.rows.into_iter().map(|(area, row)| (area, HitKind::ListRow(row))));

@@ -13,7 +13,7 @@ use crate::tui::composer::{MenuItem, MenuKind, TextBuffer};
 use crate::tui::model::TuiModel;
 use crate::tui::overlay::Overlay;
 use crate::tui::paint::{Painter, cut_spans, put, put_all, spans_width};
-use crate::tui::popup::{self, PopupTitle, draw_rows};
+use crate::tui::popup::{self, DrawnList, PopupTitle, draw_rows};
 use crate::tui::text::{TextFilter, truncate, width};
 use crate::tui::theme::Theme;
 
@@ -146,7 +146,7 @@ pub fn draw(
 }
 
 /// Draws the completion menu above `bottom`, over whatever is there. It covers the width of a question,
-/// so that no part of that one's border stands alone.
+/// so that no part of that one's border stands alone. Returns where it is.
 pub fn draw_menu(
     model: &TuiModel,
     bottom: u16,
@@ -154,8 +154,8 @@ pub fn draw_menu(
     question: Option<Rect>,
     painter: Painter<'_>,
     buffer: &mut Cells,
-) {
-    let Some(menu) = &model.composer.menu else { return };
+) -> Option<(Rect, DrawnList)> {
+    let menu = model.composer.menu.as_ref()?;
     let theme = painter.theme;
     let (mut labels, mut details) = (0, 0);
     for item in &menu.items {
@@ -169,7 +169,7 @@ pub fn draw_menu(
         area.width = area.width.max(question.right() - area.x);
     }
     if area.height < 3 {
-        return;
+        return None;
     }
     let name = match menu.kind {
         MenuKind::Command => "commands",
@@ -198,5 +198,7 @@ pub fn draw_menu(
         Line::from(spans)
     };
     let lines = menu.items.iter().map(line).collect();
-    draw_rows(lines, menu.selected, inner, painter, buffer);
+    let visible = draw_rows(lines, menu.selected, model.keys.clicked_top(), inner, painter, buffer);
+    let (lines, top, rows) = (visible.room, visible.top, visible.rows(Some));
+    Some((area, DrawnList { cursor: None, lines, top, rows }))
 }

@@ -81,11 +81,12 @@ pub fn scroll_list(model: &mut TuiModel, rows: isize) {
 /// Handles a click on a row of an open list: it selects the row, and if nothing has happened since it was
 /// clicked before, does what Enter does.
 pub fn click_row(model: &mut TuiModel, row: usize, effects: &mut Vec<ScreenEffect>) {
-    let again = model.keys.clicked_row.replace(row) == Some(row);
+    let again = model.keys.click(row, model.metrics.list_top);
     let Some(selected) = select_row(model, row) else { return };
     if !(again && selected) {
         return;
     }
+    model.keys.clicked = None;
     let (key, action) = (KeyEvent::from(KeyCode::Enter), Some(Action::Submit));
     match model.overlay {
         Some(Overlay::Agents(_)) => agent_list::press(model, key, action, effects),

@@ -46,9 +46,10 @@ const MIN_WIDTH: usize = 36;
 /// The most rows above or below the selected one that fit on any screen.
 const MAX_ROWS_AROUND: usize = 500;
 
-/// Draws a picker.
+/// Draws a picker, from the line `top` on if the selected row is visible then.
 pub fn draw(
     picker: &Picker,
+    top: Option<usize>,
     area: Rect,
     painter: Painter<'_>,
     highlighter: &Highlighter,
@@ -92,10 +93,10 @@ pub fn draw(
         let right = Rect { x, width: whole.right().saturating_sub(x), ..whole };
         put_all(buffer, right, &preview.lines);
     }
-    let visible = draw_rows(lines, at, list, painter, buffer);
+    let visible = draw_rows(lines, at, top, list, painter, buffer);
     put_all(buffer, Rect { y: whole.bottom(), height: kept, ..inner }, &notes);
     let rows = visible.rows(|line| row_of.get(line).copied().flatten());
-    DrawnList { cursor, lines: visible.room, rows }
+    DrawnList { cursor, lines: visible.room, top: visible.top, rows }
 }
 
 /// The lines of the rows with their headings, and for each line the row that it is.
@@ -327,15 +328,15 @@ pub fn draw_history(
     let (inner, cursor) = popup::draw(&title, area, painter, buffer);
     if lines.is_empty() {
         let none = vec![Line::styled("no match", theme.dim)];
-        let lines = draw_rows(none, usize::MAX, inner, painter, buffer).room;
-        return DrawnList { cursor, lines, rows: Vec::new() };
+        let lines = draw_rows(none, usize::MAX, None, inner, painter, buffer).room;
+        return DrawnList { cursor, lines, ..DrawnList::default() };
     }
     let height = u16::try_from(lines.len()).unwrap_or(u16::MAX).min(inner.height);
     let low = Rect { y: inner.bottom() - height, height, ..inner };
     let count = lines.len();
-    let visible = draw_rows(lines, selected, low, painter, buffer);
+    let visible = draw_rows(lines, selected, model.keys.clicked_top(), low, painter, buffer);
     let rows = visible.rows(|line| (line < count).then_some(line));
-    DrawnList { cursor, lines: visible.room, rows }
+    DrawnList { cursor, lines: visible.room, top: visible.top, rows }
 }
 
 /// Hints for the keys of the history search.

@@ -19,7 +19,7 @@ pub fn click_answer(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEff
 
 fn click_form(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) {
     let row = usize::from(digit);
-    let again = model.keys.clicked_row.replace(row) == Some(row) && !model.questions.is_unread();
+    let again = model.keys.click(row, 0) && !model.questions.is_unread();
     let Some((_, waiting)) = model.questions.current() else { return };
     let input = waiting.question.input.clone();
     let frame = model.question_frame().map(|frame| (frame.tab, frame.available.clone()));
@@ -28,14 +28,14 @@ fn click_form(model: &mut TuiModel, digit: u8, effects: &mut Vec<ScreenEffect>) 
     let visible = frame.filter(|(tab, _)| *tab == form.tab).map(|(_, visible)| visible);
     let outcome = form.click(digit, again, &input, visible.as_deref().unwrap_or_default());
     if again {
-        model.keys.clicked_row = None;
+        model.keys.clicked = None;
     }
     finish_form(model, outcome, effects);
 }
 
 /// Handles a click on a tab of a form.
 pub fn click_tab(model: &mut TuiModel, tab: usize) {
-    model.keys.clicked_row = None;
+    model.keys.clicked = None;
     take_keyboard(model);
     if let Some(form) = model.questions.form_mut() {
         form.show_tab(tab);

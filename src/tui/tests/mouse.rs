@@ -6,9 +6,10 @@ use ratatui::backend::TestBackend;
 use ratatui::layout::{Position, Rect};
 
 use crate::protocol::{Command, RunEnd};
+use crate::tui::host::HostRequest;
 use crate::tui::labels::copied_label;
 use crate::tui::msg::{HitKind, HitTarget, Msg, ScreenEffect};
-use crate::tui::testing::{TestScreen, finish};
+use crate::tui::testing::{TestScreen, agent_choice, finish};
 use crate::tui::text::Highlighter;
 use crate::tui::theme::Theme;
 use crate::tui::transcript::Extent;
@@ -240,6 +241,62 @@ fn a_click_in_a_list_selects_and_another_one_opens() {
     click_at(&mut screen, &mut view, 10, first - 1);
     click_at(&mut screen, &mut view, 10, second);
     assert_eq!((screen.model.focus.as_ref(), screen.model.zoom), (Some(&agents[1]), true));
+}
+
+#[test]
+fn a_list_does_not_scroll_between_two_clicks() {
+    let mut screen = TestScreen::new();
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    screen.write("/agents").enter();
+    let agents = (0..60).map(|number| agent_choice(&format!("agent-{number:02}"))).collect();
+    screen.send(Msg::Host { reply: HostRequest::Agents(agents), at: screen.at });
+    let row = line_of(&mut screen, &mut view, "agent-25");
+    click_at(&mut screen, &mut view, 10, row);
+    assert_eq!(line_of(&mut screen, &mut view, "@ agent-25"), row);
+    click_at(&mut screen, &mut view, 10, row);
+    assert_eq!(screen.model.composer.text(), "@agent-agent-25 ");
+}
+
+#[test]
+fn a_click_in_the_menu_selects_and_another_one_does_what_enter_does() {
+    let mut screen = TestScreen::new();
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    screen.write("/");
+    // Selected with a key, it would be in the middle.
+    let row = line_of(&mut screen, &mut view, "/mcp");
+    click_at(&mut screen, &mut view, 10, row);
+    let menu = screen.model.composer.menu.clone().unwrap();
+    assert_eq!(menu.items[menu.selected].insert, "/mcp");
+    assert_eq!(line_of(&mut screen, &mut view, "/mcp"), row);
+    assert_eq!(screen.model.overlay, None);
+    click_at(&mut screen, &mut view, 10, row);
+    assert!(picture_by(&mut view, &mut screen, 120, 40).contains("loading …"));
+    screen.esc().wait(300).write("see @");
+    let paths = ["README.md", "src/main.rs"].map(str::to_owned).to_vec();
+    let reply = HostRequest::Files { query: String::new(), paths };
+    screen.send(Msg::Host { reply, at: screen.at });
+    let row = line_of(&mut screen, &mut view, "@README.md");
+    (0..2).for_each(|_| click_at(&mut screen, &mut view, 10, row));
+    assert_eq!(screen.model.composer.text(), "see @README.md ");
+}
+
+#[test]
+fn a_click_in_the_menu_over_a_question_does_not_reach_it() {
+    let mut screen = TestScreen::new();
+    let mut view = View::new(Theme::default(), Highlighter::off());
+    screen.prompt("go").wait(2000).asks(&root(), 1, "main", "psql shop").write("/");
+    picture_by(&mut view, &mut screen, 120, 40);
+    let menus = view.hit_areas().filter(|(_, kind)| matches!(kind, HitKind::MenuRow(_)));
+    let rows: Vec<Rect> = menus.map(|(area, _)| *area).collect();
+    assert!(!rows.is_empty());
+    for area in rows {
+        // The border beside a row is the menu's, too.
+        for x in [area.x, 0] {
+            click_at(&mut screen, &mut view, x, area.y);
+            assert_eq!(screen.model.questions.open.as_ref().unwrap().selected, None);
+        }
+    }
+    assert_eq!(screen.sent(), []);
 }
 
 #[test]

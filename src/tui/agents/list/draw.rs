@@ -69,9 +69,10 @@ pub fn draw(
             put_all(buffer, below, &about(&chosen));
         }
     }
-    let visible = draw_rows(lines, selected, inner, painter, buffer);
+    let visible = draw_rows(lines, selected, model.keys.clicked_top(), inner, painter, buffer);
     let rows = visible.rows(|line| rows.get(line).copied().flatten());
-    DrawnList { cursor, lines: visible.room, rows }
+    let cursor = cursor.filter(|_| list.filtering);
+    DrawnList { cursor, lines: visible.room, top: visible.top, rows }
 }
 
 /// Facts about a row besides its line.

@@ -65,9 +65,9 @@ pub fn draw(
     let named = |number: usize| agents.get(which.selected).is_some_and(|it| it.number == number);
     let is_named = which.typed.is_empty() || which.typed.parse().is_ok_and(named);
     let selected = if is_named { which.selected } else { usize::MAX };
-    let visible = draw_rows(lines, selected, inner, painter, buffer);
+    let visible = draw_rows(lines, selected, model.keys.clicked_top(), inner, painter, buffer);
     let rows = visible.rows(|line| (line < which.rows.len()).then_some(line));
-    DrawnList { cursor: None, lines: visible.room, rows }
+    DrawnList { cursor: None, lines: visible.room, top: visible.top, rows }
 }
 
 impl AgentPicker {
