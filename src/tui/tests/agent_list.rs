@@ -107,6 +107,22 @@ fn the_filter_looks_at_names_titles_and_commands() {
 }
 
 #[test]
+fn escape_in_the_filter_does_what_the_keys_say() {
+    let (mut screen, ..) = open_list();
+    screen.write("/n");
+    assert_eq!(keys(&screen), "type to filter · Enter open · Esc clears the filter");
+    screen.key(KeyCode::Backspace);
+    assert_eq!(keys(&screen), "type to filter · Enter open · Esc ends the filter");
+    screen.esc().wait(300);
+    assert!(keys(&screen).contains("Esc closes"), "{}", keys(&screen));
+    screen.esc().wait(300).write("/agents npm").enter();
+    assert_eq!(rows(&screen), ["bash-1"]);
+    assert!(picture(&mut screen, 80, 24).contains("agents › npm"));
+    screen.esc();
+    assert_eq!(screen.model.overlay, None);
+}
+
+#[test]
 fn keys_are_named_only_where_they_do_something() {
     let (mut screen, ..) = open_list();
     assert_eq!(

@@ -54,7 +54,7 @@ pub fn draw(
     // As much for each row, so that the box does not move with the selection.
     let about_lines = found.iter().map(|row| about(row).len()).max().map_or(0, |lines| lines + 1);
     let area = popup::place(area, usize::from(room), lines.len() + about_lines);
-    let filter = Some(&list.filter).filter(|_| list.filtering);
+    let filter = Some(&list.filter).filter(|text| list.filtering || !text.is_empty());
     let is_cut = lines.len() + about_lines > usize::from(area.height.saturating_sub(2));
     let note = popup::position(list.selected, found.len(), is_cut, !list.filter.is_empty());
     let title = PopupTitle { name: "agents", filter, note };

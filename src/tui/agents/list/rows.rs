@@ -106,7 +106,11 @@ impl AgentList {
         let open = open.filter(|_| row.is_some());
         if self.filtering {
             let typed = Some("type to filter".to_owned());
-            return typed.into_iter().chain(open).chain(Some("Esc closes".to_owned())).collect();
+            let ends = match self.filter.is_empty() {
+                true => "Esc ends the filter",
+                false => "Esc clears the filter",
+            };
+            return typed.into_iter().chain(open).chain(Some(ends.to_owned())).collect();
         }
         let mut keys: Vec<String> = open.into_iter().collect();
         match row {
