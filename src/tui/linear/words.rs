@@ -209,9 +209,27 @@ fn answer_row(text: &str, is_about_call: bool) -> Row {
     Row { text, selected, part: RowPart::Answers, continued, ..Row::default() }
 }
 
-/// The rows of an area in words, without empty ones.
+/// The rows of an area in words, without empty ones. Those of a diff are as they are.
 pub fn clean_rows<'a>(rows: impl Iterator<Item = &'a str>) -> Vec<Row> {
-    rows.map(clean_row).filter(|row| !row.text.is_empty()).collect()
+    let clean = |row| diff_row(row).unwrap_or_else(|| clean_row(row));
+    rows.map(clean).filter(|row| !row.text.is_empty()).collect()
+}
+
+/// A row of a diff, in a box or not: a number, a sign, and code, of which each blank counts.
+fn diff_row(row: &str) -> Option<Row> {
+    let row = row.trim_end();
+    let text = match row.strip_prefix("│ ") {
+        // The bar to the right may be that of the scrollbar.
+        Some(inside) => inside.trim_end_matches(|c: char| matches!(c, '\u{2500}'..='\u{259f}')),
+        None => row.strip_prefix("  ")?,
+    };
+    let rest = text.trim_start().trim_start_matches(|c: char| c.is_ascii_digit());
+    let has_number = rest.len() < text.trim_start().len();
+    let is_change = [" +", " -", "  "].iter().any(|sign| {
+        let code = rest.strip_prefix(sign);
+        code.is_some_and(|code| code.is_empty() || code.starts_with(' '))
+    });
+    (has_number && is_change).then(|| Row { text: text.trim_end().to_owned(), ..Row::default() })
 }
 
 /// The rows of an area with these parts in it, without empty ones but for those of a call. The answers stand one below the other, in order.
@@ -239,7 +257,9 @@ pub fn rows(rows: &[DrawnRow], area: Rect, parts: &CoverParts) -> Vec<Row> {
         } else if holds(parts.inside, y) {
             inside_row(row, parts.inside)
         } else {
-            clean_row(&row.text())
+            // Only what scrolls has diffs.
+            let diff = number.and_then(|_| diff_row(&row.text()));
+            diff.unwrap_or_else(|| clean_row(&row.text()))
         };
         if rest.text.is_empty() && !parts.call.as_ref().is_some_and(|call| call.contains(&y)) {
             continue;
@@ -296,6 +316,24 @@ mod tests {
         let found = lines(found.iter(), false);
         let parts = ["Content, 1 line:", "  call", "Answers:", "1 Yes", "2 Always"];
         assert_eq!(found, [&parts[..], &["4 No, say why", "Esc No"]].concat());
+    }
+
+    #[test]
+    fn a_row_of_a_diff_keeps_its_blanks_and_signs() {
+        let text = |row| diff_row(row).map(|row| row.text);
+        for (row, words) in [
+            ("   9 -     if done: # ✓", " 9 -     if done: # ✓"),
+            ("  10 +", "10 +"),
+            ("  10        return", "10        return"),
+            ("│ 10 +     x │         ┃", "10 +     x │"),
+        ] {
+            assert_eq!(text(row).as_deref(), Some(words), "{row}");
+        }
+        for row in
+            ["  14 hits", "● Edit a.py   +1 −1", "    - x", "10 + 4", "  … +5 lines", "│ 3 of 7 │"]
+        {
+            assert_eq!(text(row), None, "{row}");
+        }
     }
 
     #[test]

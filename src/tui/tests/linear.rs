@@ -1,10 +1,12 @@
 //! The screen as lines for screen readers.
 
+use std::time::Duration;
+
 use crossterm::event::KeyCode;
 
 use crate::protocol::{
     Access, ContentBlock, EventKind, Failure, MotionMode, NoticeLevel, PathTarget, RunEnd, Sender,
-    ShellId, Usage,
+    ShellId, ToolDetails, ToolUseId, Usage,
 };
 use crate::tui::host::HostRequest;
 use crate::tui::linear::{FrameCause, LinearFrame, LinearScreen};
@@ -130,6 +132,31 @@ fn an_answer_is_said_without_the_signs_of_markdown() {
     lines.screen.says(&root(), " -l\n```").main(finish(RunEnd::Completed, ""));
     let said = lines.said();
     assert!(said.starts_with("  Code, sh:\n    ls -l\n  End of code.\n"), "{said}");
+}
+
+#[test]
+fn a_diff_keeps_the_indentation_of_its_code() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go").tool(&root(), "1", "Edit", "shop.py");
+    let diff =
+        "@@ -4,2 +4,2 @@\n     if count > 10:\n-        return price\n+            return 0\n";
+    let (path, diff) = ("shop.py".into(), diff.to_owned());
+    lines.screen.main(EventKind::ToolFinished {
+        id: ToolUseId::new("1"),
+        name: "Edit".to_owned(),
+        is_error: false,
+        summary: "+1 −1".to_owned(),
+        content: Vec::new(),
+        details: Some(ToolDetails::Diff { path, diff, added: 1, removed: 1 }),
+        took: Duration::ZERO,
+    });
+    let code =
+        ["  4       if count > 10:", "  5 -         return price", "  5 +             return 0"];
+    let said = lines.said();
+    assert!(said.ends_with(&code.join("\n")), "{said}");
+    lines.screen.ctrl('o');
+    let read = lines.said();
+    assert!(code.iter().all(|row| read.contains(row.trim_start())), "{read}");
 }
 
 #[test]
