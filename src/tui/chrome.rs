@@ -214,9 +214,9 @@ fn agent_words(model: &TuiModel, agent: &AgentState) -> String {
         _ => labels::row_label(model, agent, &state, 36),
     };
     let mut parts = vec![words];
-    if let Some(elapsed) = agent.run.elapsed(model.now) {
+    if agent.run.started.is_some() {
         let (used, cost) = labels::agent_usage(&model.agents, agent);
-        parts.push(clock(elapsed));
+        parts.extend(agent.run.elapsed(model.now).map(clock));
         parts.push(turns(&agent.run));
         parts.push(tokens(used));
         parts.push(spent(cost, agent.info.max_usd));

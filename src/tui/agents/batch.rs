@@ -342,7 +342,10 @@ impl Columns {
 /// Time, turns, tokens and cost of an agent; blank before it has started. Those below it have rows of
 /// their own.
 fn figures(group: AgentGroup<'_>, agent: &AgentState) -> [String; 4] {
-    let Some(elapsed) = agent.run.elapsed(group.model.now) else { return Default::default() };
+    if agent.run.started.is_none() {
+        return Default::default();
+    }
+    let elapsed = agent.run.elapsed(group.model.now).map(clock).unwrap_or_default();
     let (used, cost) = labels::sum_usage([agent].into_iter());
     let turns = match agent.run.phase {
         RunPhase::Ended(_) => count(agent.run.turn as usize, "turn"),
@@ -350,7 +353,7 @@ fn figures(group: AgentGroup<'_>, agent: &AgentState) -> [String; 4] {
         _ if agent.in_background => count(agent.run.turn as usize, "turn"),
         _ => turns(&agent.run),
     };
-    [clock(elapsed), turns, tokens(used), money(cost)]
+    [elapsed, turns, tokens(used), money(cost)]
 }
 
 /// The task of an agent, indented below its parent's.

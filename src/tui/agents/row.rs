@@ -157,7 +157,7 @@ impl FigureColumns {
                 *cells = figure_width(figure, work.then_some(room)).max(*cells);
             }
         }
-        Self { widths, time, kept: if widths[0] == 0 { 0 } else { 3 } }
+        Self { widths, time, kept: if widths == [0; 3] { 0 } else { 3 } }
     }
 
     /// Makes the last column that is left, that of the time, as narrow as its figures.
@@ -398,9 +398,12 @@ pub fn state_style(painter: Painter<'_>, agent: &AgentState, state: &StatusLabel
 
 /// Time, turns and cost of an agent; blank before it has started.
 fn figures(model: &TuiModel, agent: &AgentState) -> [String; 3] {
-    let Some(elapsed) = agent.run.elapsed(model.now) else { return Default::default() };
+    if agent.run.started.is_none() {
+        return Default::default();
+    }
+    let elapsed = agent.run.elapsed(model.now).map(clock).unwrap_or_default();
     let (_, cost) = labels::agent_usage(&model.agents, agent);
-    [clock(elapsed), turns(&agent.run), spent(cost, agent.info.max_usd)]
+    [elapsed, turns(&agent.run), spent(cost, agent.info.max_usd)]
 }
 
 /// Cells of a figure, with room for the digits to come, if any come.

@@ -105,8 +105,12 @@ impl RunState {
         matches!(self.phase, RunPhase::Queued { .. })
     }
 
-    /// Time it has worked so far, or in total; in another program, as far as that is known.
+    /// Time it has worked so far, or in total; in another program, as far as that is known. `None` for a run
+    /// that was killed with the program: nothing has noted when.
     pub fn elapsed(&self, now: Duration) -> Option<Duration> {
+        if self.phase == RunPhase::Ended(RunEnd::Interrupted) {
+            return None;
+        }
         let now = if self.phase == RunPhase::Elsewhere { self.last_activity } else { now };
         Some(self.ended.unwrap_or(now).saturating_sub(self.started?))
     }

@@ -89,8 +89,9 @@ fn figures(group: AgentGroup<'_>, agent: &AgentState, gauges: bool) -> Vec<Span<
         std::iter::once(Span::raw(" ")).chain(bar)
     };
     let (used, cost) = labels::agent_usage(&model.agents, agent);
-    if let Some(elapsed) = agent.run.elapsed(model.now) {
-        spans.push(figure(&clock(elapsed), CLOCK_WIDTH));
+    if agent.run.started.is_some() {
+        let elapsed = agent.run.elapsed(model.now);
+        spans.extend(elapsed.map(|elapsed| figure(&clock(elapsed), CLOCK_WIDTH)));
         spans.push(figure(&turns(&agent.run), turns_width(&agent.run)));
         if let Some(limit) = agent.run.limit.filter(|_| gauges) {
             spans.extend(bar(f64::from(agent.run.turn), f64::from(limit)));

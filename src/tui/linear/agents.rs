@@ -58,8 +58,9 @@ pub(super) fn title(agent: &AgentState) -> String {
 
 fn end(model: &TuiModel, agent: &AgentState) -> String {
     let state = labels::agent_status(model, agent).text;
-    let time = agent.run.elapsed(model.now).map(clock).unwrap_or_default();
+    let time = agent.run.elapsed(model.now).map(|time| format!(", {}", clock(time)));
+    let time = time.unwrap_or_default();
     let result = result_line(agent).unwrap_or_default();
-    let line = format!("Ended, {state}, {time}: {}. {result}", title(agent));
+    let line = format!("Ended, {state}{time}: {}. {result}", title(agent));
     truncate(line.trim_end(), RESULT_WIDTH).into_owned()
 }

@@ -261,10 +261,19 @@ fn agents_that_were_interrupted_can_be_resumed_in_the_list() {
     let mut screen = TestScreen::new();
     screen.prompt("go");
     let path = screen.agent(&AgentPath::root(), "tidy-1", "one");
+    screen.turn_done(&path, 2_100, 0.01).wait(7_000);
     screen.event(&path, finish(RunEnd::Interrupted, "half"));
     screen.main(finish(RunEnd::Interrupted, ""));
     let shown = picture(&mut screen, 120, 30);
     assert!(shown.contains("/agents resumes what ended early"), "{shown}");
+    // Nothing has noted for how long they worked.
+    screen.write("/agents").enter();
+    let list = picture(&mut screen, 120, 30);
+    for shown in [shown, list] {
+        let row = shown.lines().rfind(|line| line.contains("1 one")).unwrap();
+        assert!(row.contains("interrupted") && row.contains("$0.01"), "{shown}");
+        assert!(!row.contains("0:0"), "{shown}");
+    }
 }
 
 #[test]

@@ -349,6 +349,7 @@ async fn children_that_were_at_work_when_the_program_was_killed_are_interrupted(
         });
         let row = shown.lines().find(|line| line.contains("read the tests")).unwrap();
         assert!(row.contains("interrupted") && row.contains("2 turns"), "{shown}");
+        assert!(!row.contains("0:"), "{shown}");
         screen.keys(TAB);
         screen.wait_for("Enter open");
         screen.keys(TAB);
