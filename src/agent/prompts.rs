@@ -144,7 +144,8 @@ pub(super) fn read_prompt(
     blocks.splice(0..0, results);
     blocks.extend(shell_runs);
     blocks.extend(note.map(ContentBlock::aside));
-    for PromptImage { label, .. } in &images {
+    let images = by_place(&text, images);
+    for (_, PromptImage { label, .. }) in &images {
         events.emit(EventKind::ImageRead { label: label.clone() });
     }
     place_images(&text, report, images, blocks);
@@ -152,18 +153,8 @@ pub(super) fn read_prompt(
     blocks.extend(forced_call.map(|call| ContentBlock::aside(call.hint)));
 }
 
-/// Adds a prompt's text and its images, each behind the part of the text that stands for it.
-fn place_images(
-    text: &Arc<str>,
-    report: Option<AgentId>,
-    images: Vec<PromptImage>,
-    blocks: &mut Vec<ContentBlock>,
-) {
-    // No provider accepts an empty text.
-    let piece = |text: Arc<str>| {
-        let block = ContentBlock::Text { text, aside: false, report, summary: false, shell: None };
-        (!block.as_text().unwrap_or_default().trim().is_empty()).then_some(block)
-    };
+/// Returns images in the order of the text, each with the end of the part that stands for it.
+fn by_place(text: &str, images: Vec<PromptImage>) -> Vec<(usize, PromptImage)> {
     let end = |image: &PromptImage| {
         let start = text.find(&image.mark).filter(|_| !image.mark.is_empty());
         start.map_or(text.len(), |start| start + image.mark.len())
@@ -171,6 +162,21 @@ fn place_images(
     let mut images: Vec<_> = images.into_iter().map(|image| (end(&image), image)).collect();
     // Stable: images at one place keep their order.
     images.sort_by_key(|(end, _)| *end);
+    images
+}
+
+/// Adds a prompt's text and its images, each behind the part of the text that stands for it.
+fn place_images(
+    text: &Arc<str>,
+    report: Option<AgentId>,
+    images: Vec<(usize, PromptImage)>,
+    blocks: &mut Vec<ContentBlock>,
+) {
+    // No provider accepts an empty text.
+    let piece = |text: Arc<str>| {
+        let block = ContentBlock::Text { text, aside: false, report, summary: false, shell: None };
+        (!block.as_text().unwrap_or_default().trim().is_empty()).then_some(block)
+    };
     let mut done = 0;
     for (end, PromptImage { source, label, .. }) in images {
         let rest = text[end..].trim();
@@ -190,17 +196,21 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::protocol::ImageSource;
+    use crate::protocol::{EventQueue, ImageSource};
+
+    fn image(mark: &str) -> PromptImage {
+        PromptImage {
+            source: ImageSource { media_type: "image/png".into(), data: "AAAA".into() },
+            mark: mark.to_owned(),
+            label: mark.trim_matches(['[', ']']).to_owned(),
+        }
+    }
 
     /// The blocks of a text with images at these marks, in short.
     fn placed(text: &str, marks: &[&str]) -> Vec<String> {
-        let image = |mark: &&str| PromptImage {
-            source: ImageSource { media_type: "image/png".into(), data: "AAAA".into() },
-            mark: (*mark).to_owned(),
-            label: mark.trim_matches(['[', ']']).to_owned(),
-        };
         let mut blocks = Vec::new();
-        place_images(&text.into(), None, marks.iter().map(image).collect(), &mut blocks);
+        let images = by_place(text, marks.iter().map(|mark| image(mark)).collect());
+        place_images(&text.into(), None, images, &mut blocks);
         let short = |block: &ContentBlock| match block {
             ContentBlock::Image { label, within, .. } => {
                 format!("<{label}{}>", if *within { "…" } else { "" })
@@ -208,6 +218,21 @@ mod tests {
             block => block.as_text().unwrap().to_owned(),
         };
         blocks.iter().map(short).collect()
+    }
+
+    #[test]
+    fn the_images_of_a_prompt_are_announced_in_the_order_of_its_text() {
+        let queue = EventQueue::unbounded();
+        let images = ["[2]", "[1]"].map(image).to_vec();
+        let prompt = Prompt { images, ..Prompt::new("[1] and [2]".to_owned()) };
+        read_prompt(prompt, &Redactor::default(), &mut Vec::new(), &queue.sink());
+        let mut events = Vec::new();
+        queue.drain_ready(&mut events, usize::MAX);
+        let labels = events.into_iter().filter_map(|event| match event.kind {
+            EventKind::ImageRead { label } => Some(label),
+            _ => None,
+        });
+        assert_eq!(labels.collect::<Vec<_>>(), ["1", "2"]);
     }
 
     #[test]
