@@ -62,8 +62,10 @@ pub fn run(cli: &Cli, env: &EnvOverlay) -> Result<u8, AppError> {
         }
         Some(CliCommand::Completions { shell }) => command::completions::completions(*shell),
         Some(CliCommand::Agents { action }) => {
-            let definitions = Definitions::load(&setup()?.definitions);
-            command::agents::agents(&action.clone().unwrap_or_default(), &definitions)
+            let setup = setup()?;
+            let definitions = Definitions::load(&setup.definitions);
+            let action = action.clone().unwrap_or_default();
+            command::agents::agents(&action, &definitions, &setup.loaded.mcp)
         }
         Some(CliCommand::Sessions { action }) => {
             let setup = setup()?;

@@ -4,16 +4,24 @@ use std::fmt::Write as _;
 
 use super::{CommandReport, columns, one_line};
 use crate::cli::AgentsAction;
+use crate::config::McpEntry;
 use crate::protocol::{count, printable, printable_line, printable_message};
-use crate::subagent::definition::{BudgetSpec, Definition, Isolation, MemoryScope, ReturnMode};
+use crate::subagent::definition::{
+    BudgetSpec, Definition, Isolation, MemoryScope, NamedServer, ReturnMode,
+};
 use crate::subagent::registry::{DefinitionProblem, Definitions};
 
-/// Prints all definitions with their problems, one definition, or only the problems.
-pub fn agents(action: &AgentsAction, definitions: &Definitions) -> CommandReport {
+/// Prints all definitions with their problems, one definition, or only the problems, in a session with these
+/// servers.
+pub fn agents(
+    action: &AgentsAction,
+    definitions: &Definitions,
+    servers: &[McpEntry],
+) -> CommandReport {
     match action {
         AgentsAction::List => list(definitions),
         AgentsAction::Show { name } => show(name, definitions),
-        AgentsAction::Check => check(definitions),
+        AgentsAction::Check => check(definitions, servers),
     }
 }
 
@@ -95,17 +103,26 @@ fn settings(definition: &Definition) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-fn check(definitions: &Definitions) -> CommandReport {
+fn check(definitions: &Definitions, servers: &[McpEntry]) -> CommandReport {
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
+    let mut named: Vec<&NamedServer> = definitions.servers().iter().collect();
     for problem in definitions.problems() {
         match problem {
-            DefinitionProblem::Refused(refused) => errors.extend(refused.iter()),
+            DefinitionProblem::Refused(refused) => {
+                errors.extend(refused.iter());
+                warnings.extend(&refused.notes.warnings);
+                named.extend(&refused.notes.servers);
+            }
             DefinitionProblem::Untrusted(warning) | DefinitionProblem::Warning(warning) => {
                 warnings.push(warning);
             }
         }
     }
     warnings.extend(definitions.advice());
+    let is_known = |name: &str| servers.iter().any(|entry| entry.server.name == name);
+    named.retain(|server| !is_known(&server.name));
+    warnings.extend(named.into_iter().map(|server| &server.warning));
+    warnings.sort_by_key(|warning| (warning.place.to_string(), warning.line));
     let line =
         |kind: &'static str| move |it| format!("{kind}: {}\n", printable_message(&format!("{it}")));
     let mut text: String = errors.iter().map(line("error")).collect();
@@ -165,7 +182,7 @@ mod tests {
         }
         let definitions = Definitions::load(&DefinitionSources::new(&[], own));
         let plain = |text: String| text.replace(&format!("{}/", top.path().display()), "");
-        let CommandReport { text, error, broken, .. } = agents(action, &definitions);
+        let CommandReport { text, error, broken, .. } = agents(action, &definitions, &[]);
         CommandReport {
             text: plain(text),
             error: error.map(plain),
@@ -274,7 +291,7 @@ Look.
             format!("{line} {}", key.split(' ').next().unwrap_or_default())
         };
         let lines: Vec<_> = checked.text.lines().collect();
-        let (last, errors) = lines.split_last().unwrap();
+        let [errors @ .., warning, last] = &lines[..] else { panic!("{}", checked.text) };
         let found: Vec<String> = errors.iter().copied().map(at).collect();
         let expected = [
             "2 the",
@@ -294,7 +311,8 @@ Look.
             "20 there",
         ];
         assert_eq!(found, expected, "{}", checked.text);
-        assert_eq!(*last, "3 agents; errors: 15, warnings: 0");
+        assert!(warning.starts_with("warning: agents/bad.md:7: `color` "), "{warning}");
+        assert_eq!(*last, "3 agents; errors: 15, warnings: 1");
         let colour = "---\ndescription: Reviews a change for mistakes.\ncolor: purpel\n---\nLook.";
         let warned = report(&AgentsAction::Check, &[("odd.md", colour)]);
         assert!(
@@ -304,6 +322,24 @@ Look.
             "{}",
             warned.text
         );
+    }
+
+    #[test]
+    fn check_names_unknown_servers_and_warnings_in_the_order_of_the_lines() {
+        let text = |turns: &str| {
+            format!(
+                "---\ndescription: Reviews a change for mistakes.\nmcpServers: [nosuch]\ntools: Raed\n\
+                 maxTurns: {turns}\nhooks: {{Foo: []}}\n---\nLook."
+            )
+        };
+        for turns in ["3", "x"] {
+            let checked = report(&AgentsAction::Check, &[("odd.md", &text(turns))]).text;
+            let warnings = checked.lines().filter_map(|line| line.strip_prefix("warning: "));
+            let places: Vec<&str> = warnings.map(|line| line.split(": ").next().unwrap()).collect();
+            let expected = [3, 4, 6].map(|line| format!("agents/odd.md:{line}"));
+            assert_eq!(places, expected, "{checked}");
+            assert!(checked.contains("`mcpServers` names nosuch, which is not a server of this"));
+        }
     }
 
     #[test]

@@ -24,7 +24,8 @@ pub(super) fn advise(definition: &Definition, keys: &DefinitionKeys) -> Vec<Defi
     let description = keys.description.as_ref().map(|key| key.line);
     let tools = keys.tools.as_ref().map(|key| key.line);
     let mut found = Vec::new();
-    if let Some(what) = why_vague(&definition.description) {
+    // Without one, it is an error.
+    if let Some(what) = description.and_then(|_| why_vague(&definition.description)) {
         let message = format!(
             "`description` {what}: write what the agent does and when to use it, such as \"Reviews a change for mistakes. Use it after edits.\""
         );

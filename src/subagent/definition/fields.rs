@@ -6,7 +6,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::budget::BudgetSpec;
-use super::source::{DefinitionError, DefinitionSource};
+use super::source::{DefinitionError, DefinitionSource, NamedServer};
 use crate::config::{HookConfig, ProjectStart, Trust, UntrustedItem};
 use crate::protocol::{McpSelection, PermissionMode, Secret};
 
@@ -126,6 +126,8 @@ pub struct ParsedDefinition {
     /// Hooks and servers of the user's own definition that start in an empty folder until the user
     /// accepts that they start in the project.
     pub starts: Vec<ProjectStart>,
+    /// The servers of the session that it names.
+    pub servers: Vec<NamedServer>,
 }
 
 /// The user's acceptance of the definitions that a project brings.

@@ -19,6 +19,6 @@ pub use fields::{
     Definition, DefinitionFormat, DefinitionTrust, Isolation, MemoryScope, ParsedDefinition,
     ReturnMode,
 };
-pub use source::{DefinitionError, DefinitionErrors, DefinitionSource};
+pub use source::{DefinitionError, DefinitionErrors, DefinitionSource, NamedServer};
 
 pub(super) use name::tool_name;

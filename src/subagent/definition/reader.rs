@@ -9,7 +9,9 @@ use serde::de::DeserializeOwned;
 use super::budget::BudgetSpec;
 use super::fields::{Definition, DefinitionFormat, DefinitionTrust, ParsedDefinition};
 use super::keys::{DefinitionKeys, Names, Text};
-use super::source::{DefinitionError, DefinitionErrors, DefinitionSource};
+use super::source::{
+    DefinitionError, DefinitionErrors, DefinitionNotes, DefinitionSource, NamedServer,
+};
 use super::{advice, name, servers};
 use crate::config::{
     HookConfig, INHERIT, Origin, ProjectStart, UntrustedItem, describe_server, read_hooks,
@@ -78,16 +80,20 @@ pub(super) struct Findings {
     advice: Vec<DefinitionError>,
     untrusted: Vec<UntrustedItem>,
     starts: Vec<ProjectStart>,
+    servers: Vec<NamedServer>,
 }
 
 impl DefinitionReader<'_> {
     /// Reads all keys. The errors are in the order of their lines.
     pub fn read(mut self) -> Result<ParsedDefinition, DefinitionErrors> {
-        let definition = self.definition();
-        match DefinitionErrors::from_all(std::mem::take(&mut self.found.errors)) {
-            Some(errors) => Err(errors),
-            None => Ok(self.with_findings(definition)),
-        }
+        let (definition, keys) = self.definition();
+        let advice = advice::advise(&definition, &keys);
+        let errors = DefinitionErrors::from_all(std::mem::take(&mut self.found.errors));
+        let Some(errors) = errors else { return Ok(self.with_findings(definition, advice)) };
+        let Findings { mut warnings, advice: more, servers, .. } = self.found;
+        warnings.extend(advice.into_iter().chain(more));
+        let notes = Box::new(DefinitionNotes { warnings, servers });
+        Err(DefinitionErrors { notes, ..errors })
     }
 
     /// The definition without the keys that have a mistake.
@@ -134,12 +140,14 @@ impl DefinitionReader<'_> {
         (definition, keys)
     }
 
-    /// Adds what the user should know about a definition without mistakes.
-    fn with_findings(mut self, read: (Definition, DefinitionKeys)) -> ParsedDefinition {
-        let (definition, keys) = read;
-        let Findings { warnings, advice: more, untrusted, starts, .. } =
+    /// Adds what the user should know about a definition without mistakes, besides this advice.
+    fn with_findings(
+        mut self,
+        definition: Definition,
+        mut advice: Vec<DefinitionError>,
+    ) -> ParsedDefinition {
+        let Findings { warnings, advice: more, untrusted, starts, servers, .. } =
             std::mem::take(&mut self.found);
-        let mut advice = advice::advise(&definition, &keys);
         advice.extend(untrusted.iter().map(|thing| {
             let what = "is ignored until you trust it: run `caliban trust`";
             self.notice(&thing.origin, format!("{} {what}", thing.name()))
@@ -149,7 +157,7 @@ impl DefinitionReader<'_> {
             self.notice(&start.origin, format!("{} {what}", start.name()))
         }));
         advice.extend(more);
-        ParsedDefinition { definition, warnings, advice, untrusted, starts }
+        ParsedDefinition { definition, warnings, advice, untrusted, starts, servers }
     }
 
     /// Reads each key by itself, so that every wrong one is reported.
@@ -320,7 +328,10 @@ impl DefinitionReader<'_> {
         let mut counted = Vec::new();
         for servers::ServerEntry { server, asks_project } in entries {
             counted.push(match server {
-                McpSelection::Named(name) => McpSelection::Named(name),
+                McpSelection::Named(name) => {
+                    self.name_server(&name, field.line);
+                    McpSelection::Named(name)
+                }
                 McpSelection::Own(server) => {
                     let line = describe_server(&server);
                     if !self.is_accepted(SERVERS, field.line, &line) {
@@ -336,6 +347,16 @@ impl DefinitionReader<'_> {
             });
         }
         Some(counted)
+    }
+
+    /// Records the name of a server of the session.
+    fn name_server(&mut self, name: &str, line: usize) {
+        let shown = name.escape_debug();
+        let message = format!(
+            "`{SERVERS}` names {shown}, which is not a server of this session: fix the name, or add the server with `caliban mcp add`"
+        );
+        let warning = self.source.error(Some(line), message);
+        self.found.servers.push(NamedServer { name: name.to_owned(), warning });
     }
 
     /// The directory where a hook or server of the definition starts. One of the user's own that

@@ -79,12 +79,28 @@ impl fmt::Display for DefinitionError {
     }
 }
 
+/// A server of the session that a definition names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedServer {
+    pub name: String,
+    /// For the case that there is no such server.
+    pub warning: DefinitionError,
+}
+
 /// Every mistake of one definition, in the order of the lines. Displays the first.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{first}")]
 pub struct DefinitionErrors {
     pub first: DefinitionError,
     pub others: Vec<DefinitionError>,
+    pub notes: Box<DefinitionNotes>,
+}
+
+/// What else the user should know about a definition with mistakes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DefinitionNotes {
+    pub warnings: Vec<DefinitionError>,
+    pub servers: Vec<NamedServer>,
 }
 
 impl DefinitionErrors {
@@ -92,7 +108,8 @@ impl DefinitionErrors {
     pub(super) fn from_all(mut errors: Vec<DefinitionError>) -> Option<Self> {
         errors.sort_by_key(|error| error.line);
         let mut errors = errors.into_iter();
-        Some(Self { first: errors.next()?, others: errors.collect() })
+        let first = errors.next()?;
+        Some(Self { others: errors.collect(), ..Self::from(first) })
     }
 
     /// The errors, first to last.
@@ -103,6 +120,6 @@ impl DefinitionErrors {
 
 impl From<DefinitionError> for DefinitionErrors {
     fn from(first: DefinitionError) -> Self {
-        Self { first, others: Vec::new() }
+        Self { first, others: Vec::new(), notes: Box::default() }
     }
 }

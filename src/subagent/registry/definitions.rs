@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::config::{ProjectStart, UntrustedItem};
 use crate::subagent::definition::{
-    Definition, DefinitionError, DefinitionErrors, DefinitionFormat, DefinitionSource,
+    Definition, DefinitionError, DefinitionErrors, DefinitionFormat, DefinitionSource, NamedServer,
     ParsedDefinition, tool_name,
 };
 
@@ -47,6 +47,7 @@ pub struct Definitions {
     advice: Vec<DefinitionError>,
     pub(super) untrusted: Vec<UntrustedItem>,
     starts: Vec<ProjectStart>,
+    servers: Vec<NamedServer>,
 }
 
 impl Definitions {
@@ -116,6 +117,11 @@ impl Definitions {
         &self.starts
     }
 
+    /// The servers of the session that the definitions name which apply.
+    pub fn servers(&self) -> &[NamedServer] {
+        &self.servers
+    }
+
     pub(super) fn add_built_in(&mut self) {
         for (name, text) in BUILT_IN {
             // The name comes from the path of a file; then the source is replaced.
@@ -151,7 +157,8 @@ impl Definitions {
 
     pub(super) fn add(&mut self, parsed: Result<ParsedDefinition, DefinitionErrors>) {
         match parsed {
-            Ok(ParsedDefinition { definition, warnings, advice, untrusted, starts }) => {
+            Ok(ParsedDefinition { definition, warnings, advice, untrusted, starts, servers }) => {
+                self.servers.extend(servers);
                 self.untrusted.extend(untrusted);
                 self.starts.extend(starts);
                 self.problems.extend(warnings.into_iter().map(DefinitionProblem::Warning));
