@@ -88,7 +88,9 @@ pub use sink::{EventFilter, EventQueue, EventSink};
 pub use span::{Span, SpanId};
 pub use start_dir::StartDir;
 pub use stream::{Accumulator, BlockStart, Delta, Reply, StopReason, StreamEvent};
-pub use tool_details::{AgentReport, Denial, Todo, TodoStatus, ToolDetails, ViolationKind};
+pub use tool_details::{
+    AgentReport, Denial, NO_SUCH_TOOL, Todo, TodoStatus, ToolDetails, ViolationKind,
+};
 pub use unique_keys::UniqueKeys;
 pub use usage::{Cost, Usage};
 pub use user_question::{

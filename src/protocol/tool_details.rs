@@ -10,6 +10,9 @@ use super::lossy_path;
 use super::outcome::RunEnd;
 use super::usage::{Cost, Usage};
 
+/// The summary of a call of a tool that does not exist.
+pub const NO_SUCH_TOOL: &str = "no such tool";
+
 /// The details of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]

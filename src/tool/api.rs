@@ -14,7 +14,7 @@ use crate::budget::Budget;
 use crate::exec::BlockingPool;
 use crate::protocol::{
     Access, AgentPath, Denial, EnvOverlay, EventKind, EventSink, Failure, MaskedStream, Message,
-    PathTarget, ReadOnly, ResultBlock, Span, ToolDetails, ToolUseId,
+    NO_SUCH_TOOL, PathTarget, ReadOnly, ResultBlock, Span, ToolDetails, ToolUseId,
 };
 
 /// A tool that a model can call. The agent loop knows tools only by this trait.
@@ -323,7 +323,7 @@ impl SoftKind {
     pub fn words(self) -> &'static str {
         match self {
             Self::InvalidInput => "bad input",
-            Self::UnknownTool => "no such tool",
+            Self::UnknownTool => NO_SUCH_TOOL,
             Self::Denied => "denied",
             Self::Cancelled => "cancelled",
             Self::Timeout => "timed out",

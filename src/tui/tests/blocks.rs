@@ -336,6 +336,16 @@ fn the_failed_ones_of_many_calls_are_not_among_those_that_are_counted() {
 }
 
 #[test]
+fn the_list_of_tools_for_the_model_is_folded() {
+    let mut screen = TestScreen::new();
+    screen.prompt("go");
+    let text = format!("There is no tool Raed. The tools are: {}.", "Read, Write, ".repeat(40));
+    done(&mut screen, ("1", "Raed", "a.py"), 1, ("no such tool", &text), None);
+    let shown = picture(&mut screen, 80, 24);
+    assert!(shown.contains("✗ no such tool") && !shown.contains("The tools are"), "{shown}");
+}
+
+#[test]
 fn a_result_alone_takes_no_line_below_its_call() {
     let mut screen = busy();
     let line = "sleep 3; touch made-by-1; ls -la src/routes/of/the/shop";

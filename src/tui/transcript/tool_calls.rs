@@ -5,7 +5,9 @@ use std::time::Duration;
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use crate::protocol::{ASK_USER_TOOL, EXIT_PLAN_TOOL, NO_PLAN_MODE, Todo, TodoStatus, ToolDetails};
+use crate::protocol::{
+    ASK_USER_TOOL, EXIT_PLAN_TOOL, NO_PLAN_MODE, NO_SUCH_TOOL, Todo, TodoStatus, ToolDetails,
+};
 use crate::tui::format::{clock, count, tool_label};
 use crate::tui::labels::with_detail;
 use crate::tui::paint::{cut_spans, cut_with_more};
@@ -370,6 +372,8 @@ pub(super) fn preview_lines(call: &ToolCallItem, open: bool) -> usize {
         false if call.name == TODO_TOOL => 0,
         // The words are for the model, which carries out the plan.
         false if is_needless_plan(call) => 0,
+        // So is the list of the tools that there are.
+        false if is_unknown_tool(call) => 0,
         false if is_refused_plan(call) => PLAN_LINES,
         false if !ended_well => FAILED_LINES,
         // What they read is for the model; the user has the file.
@@ -418,6 +422,12 @@ fn result_lines(call: &ToolCallItem, open: bool, style: &ItemStyle<'_>) -> Vec<L
 /// Whether a plan needed no approval, since plan mode is off.
 fn is_needless_plan(call: &ToolCallItem) -> bool {
     call.name == EXIT_PLAN_TOOL && call.output.starts_with(NO_PLAN_MODE)
+}
+
+/// Whether there is no tool of this name, as the call's own line says.
+fn is_unknown_tool(call: &ToolCallItem) -> bool {
+    let result = call.result.as_ref();
+    result.is_some_and(|result| result.is_error && result.summary == NO_SUCH_TOOL)
 }
 
 fn is_plan(call: &ToolCallItem) -> bool {
