@@ -25,7 +25,7 @@ use crate::tui::question::{
     AnsweredQuestion, LeftQuestion, QUIET_TIME, QuestionStage, RECEIPT_TIME, UnreadTime, is_plan,
 };
 use crate::tui::session::ScreenRule;
-use crate::tui::text::{one_line, truncate};
+use crate::tui::text::{one_line, sanitize, truncate};
 use crate::tui::theme::Glyph;
 use crate::tui::transcript::ItemKind;
 
@@ -536,7 +536,7 @@ fn finish_edit(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let given = match &open.stage {
         QuestionStage::Choose => return,
         QuestionStage::Reason(reason) => {
-            let reason = one_line(&reason.full_text());
+            let reason = sanitize(reason.full_text().trim()).into_owned();
             Answer::No { reason: Some(reason).filter(|reason| !reason.is_empty()) }
         }
         QuestionStage::Rule(rules) => {

@@ -3,7 +3,7 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::protocol::Access;
+use crate::protocol::{Access, Answer, Command, QuestionId};
 
 use super::pictures::picture;
 use super::room::asking;
@@ -63,4 +63,14 @@ fn the_key_of_an_agent_shows_its_question_or_says_why_not() {
     assert_eq!(screen.notice(), "agent 3 asks nothing · Tab puts the question off");
     screen.chord(KeyCode::Char('7'), KeyModifiers::ALT);
     assert_eq!(screen.notice(), "there is no agent 7 here");
+}
+
+#[test]
+fn the_words_of_a_no_are_sent_with_their_line_ends() {
+    let mut screen = asked(command("make all".to_owned()));
+    picture(&mut screen, 120, 40);
+    screen.write("4").write("first line").ctrl('j').write("second line").enter();
+    let reason = Some("first line\nsecond line".to_owned());
+    let answer = Answer::No { reason };
+    assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(1), answer }]);
 }
