@@ -102,13 +102,17 @@ pub fn place(
         |area: Rect| content.wrapped(question, context, inner_size(area).0, theme).call;
     let wide = call_lines(layout.body);
     let wraps = call_lines(layout.transcript) > wide + MIN_WRAPS.max(wide / FEW_WRAPS);
+    let beside = layout.panel.is_some_and(|panel| panel.right) && !layout.small;
     let mut fit = |area: Rect| {
         let (width, room) = inner_size(area);
         let all = content.wrapped(question, context, width, theme).lines.len();
         let lower = |form| AnswerBlock::new(open, question, width, form, false, theme).lines.len();
         let forms = AnswerLayout::candidates(open, question, width, theme.glyphs);
         let choosing = open.stage == QuestionStage::Choose;
-        let over_transcript = layout.panel.is_none() || area == layout.transcript;
+        let over_transcript = match beside {
+            true => area.width == layout.transcript.width,
+            false => layout.panel.is_none() || area == layout.transcript,
+        };
         Placement {
             area,
             top: area.y,
@@ -135,7 +139,10 @@ pub fn place(
     } else if layout.small || layout.has_agents_below() || wraps || !placement.is_whole() {
         let kept = layout.lines_above_question(agents);
         let over_body = place_over_body(kept, |lines| fit(below_agents(layout, lines)));
-        let beside = layout.panel.is_some_and(|panel| panel.right) && !layout.small;
+        if beside {
+            // What led to it stays in view.
+            placement = fit(below_lead(layout.transcript));
+        }
         // It does not cover panes for nothing.
         if !beside || wraps || over_body.shows_more_than(&placement) {
             placement = over_body;
@@ -158,6 +165,12 @@ pub fn place(
 fn stays_below_agents(model: &TuiModel, question: &Question, layout: &ScreenLayout) -> bool {
     let is_other = |agent: &&AgentState| agent.path != question.path;
     layout.has_agents_below() && !layout.small && model.agents.panel().iter().any(is_other)
+}
+
+/// A transcript below the last lines of what led to a question.
+fn below_lead(transcript: Rect) -> Rect {
+    let lead = LEAD_LINES.min(transcript.height);
+    Rect { y: transcript.y + lead, height: transcript.height - lead, ..transcript }
 }
 
 /// The body below so many lines.

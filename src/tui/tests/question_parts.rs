@@ -3,10 +3,12 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::protocol::{Access, Answer, Command, QuestionId};
+use crate::protocol::{Access, Answer, Command, EventKind, QuestionId};
+use crate::tui::testing::TestScreen;
 
 use super::pictures::picture;
 use super::room::asking;
+use super::root;
 use super::seen::{asked, command, edit};
 
 #[test]
@@ -73,4 +75,21 @@ fn the_words_of_a_no_are_sent_with_their_line_ends() {
     let reason = Some("first line\nsecond line".to_owned());
     let answer = Answer::No { reason };
     assert_eq!(screen.sent(), [Command::Answer { id: QuestionId(1), answer }]);
+}
+
+#[test]
+fn what_led_to_a_long_question_of_main_stays_in_view_beside_panes() {
+    let mut screen = asking(3, |_| false, |_| 0);
+    screen.says(&root(), "This is why I ask.\n");
+    let mut question = TestScreen::question(&root(), 9, "main", "psql");
+    if let EventKind::PermissionAsked(question) = &mut question {
+        edit(60)(question);
+        question.path = root();
+    }
+    screen.event(&root(), question).wait(5000).draw();
+    let shown = picture(&mut screen, 120, 40);
+    let top = shown.lines().position(|line| line.starts_with('╭')).unwrap();
+    let above: String = shown.lines().take(top).collect();
+    assert!(above.contains("This is why I ask."), "{shown}");
+    assert!(shown.contains("▌3 map it"), "the panes stay: {shown}");
 }
