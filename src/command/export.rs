@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use super::{in_reading_order, one_line};
+use super::{in_reading_order, note_to_model, one_line};
 use crate::cli::ExportFormat;
 use crate::protocol::{
     ChildMeta, ContentBlock, Cost, Message, ResultBlock, Role, RunOutcome, TranscriptEntry, Usage,
@@ -110,7 +110,7 @@ fn message_as_markdown(message: &Message, out: &mut String) {
                 let printed = fenced(run.printed(text));
                 writeln!(out, "## {speaker}\n\n!{}\n\n{printed}\n", run.line)
             }
-            ContentBlock::Text { text, aside: true, .. } => {
+            ContentBlock::Text { text, .. } if note_to_model(block).is_some() => {
                 writeln!(out, "## Note to the model\n\n{}\n", fenced(text))
             }
             ContentBlock::Text { text, .. } => writeln!(out, "## {speaker}\n\n{}\n", text.trim()),

@@ -10,7 +10,9 @@ use std::os::fd::AsFd;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use crate::protocol::{Charset, ContentBlock, clip_chars, printable, printable_message};
+use crate::protocol::{
+    Charset, ContentBlock, ShellNotice, clip_chars, printable, printable_message,
+};
 
 pub mod agents;
 pub mod auth;
@@ -150,14 +152,21 @@ fn columns<const N: usize>(rows: &[[String; N]]) -> String {
 /// Returns the blocks of a message in the order in which a user reads them: notes to the model behind the
 /// prompt that they came with.
 fn in_reading_order(blocks: &[ContentBlock]) -> impl Iterator<Item = &ContentBlock> {
-    let prompts = blocks.iter().filter(|block| note_to_model(block).is_none());
-    prompts.chain(blocks.iter().filter(|block| note_to_model(block).is_some()))
+    let is_aside = |block: &&ContentBlock| {
+        matches!(block, ContentBlock::Text { aside: true, shell: None, .. })
+    };
+    let prompts = blocks.iter().filter(move |block| !is_aside(block));
+    prompts.chain(blocks.iter().filter(is_aside))
 }
 
-/// Returns the text of a note to the model, without the brackets around it.
+/// Returns the text of a note to the model, without the brackets around it. The end of a background command and
+/// the report of an agent are notes, too.
 fn note_to_model(block: &ContentBlock) -> Option<&str> {
-    let ContentBlock::Text { text, aside: true, shell: None, .. } = block else { return None };
+    let ContentBlock::Text { text, aside, report, shell: None, .. } = block else { return None };
     let text = text.trim();
+    if !(*aside || report.is_some() || ShellNotice::parse(text).is_some()) {
+        return None;
+    }
     let inside = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     // There may be several.
     Some(inside.filter(|inside| !inside.contains("]\n")).unwrap_or(text))

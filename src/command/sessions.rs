@@ -218,8 +218,8 @@ fn show_block(role: Role, block: &ContentBlock, out: &mut String) {
             let text = format!("› !{}\n{}", run.line, run.printed(text));
             printable(text.trim_end())
         }
-        (ContentBlock::Text { aside: true, .. }, _) => {
-            format!("[note to the model: {}]", note.unwrap_or_default())
+        (ContentBlock::Text { .. }, _) if let Some(note) = note => {
+            format!("[note to the model: {note}]")
         }
         (ContentBlock::Text { text, .. }, Role::User) => format!("› {}", printable(text.trim())),
         (ContentBlock::Text { text, .. }, Role::Assistant) => printable(text.trim()),
@@ -343,6 +343,9 @@ ID                                    LAST               AGENTS  NAME OR FIRST P
                 ContentBlock::aside("[Git when the session was opened:\n?? a\u{1b}]"),
                 ContentBlock::text("look around"),
                 ContentBlock::aside("a hint"),
+                ContentBlock::text(
+                    "[bash-1 (make) has ended: exit code 3. BashOutput shows what it printed.]",
+                ),
             ]),
             Message::assistant(vec![
                 ContentBlock::Thinking { thinking: "hm".to_owned(), signature: String::new() },
@@ -384,6 +387,7 @@ ID                                    LAST               AGENTS  NAME OR FIRST P
         let hits = "  hit\\u{1b}[2J\n".repeat(20);
         let expected = format!(
             "› !ls\none\n\n› look around\n\n\
+             [note to the model: bash-1 (make) has ended: exit code 3. BashOutput shows what it printed.]\n\n\
              [note to the model: Git when the session was opened:\n?? a\\u{{1b}}]\n\n\
              [note to the model: a hint]\n\n\
              [compacted: 9000 to 70 tokens; a summary replaces what is above]\n\n\

@@ -395,7 +395,9 @@ fn mode_changed(model: &mut TuiModel, mode: PermissionMode) {
     }
     if model.session.mode != mode {
         model.session.mode = mode;
-        model.say(format!("mode: {}, {}", mode.name(), labels::mode_label(mode)));
+        let words = format!("mode: {}, {}", mode.name(), labels::mode_label(mode));
+        let waiting = !model.questions.waiting.is_empty();
+        model.say(labels::with_detail(&words, waiting.then(|| "open questions stay".to_owned())));
     }
 }
 

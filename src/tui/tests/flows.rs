@@ -136,6 +136,10 @@ fn shift_tab_on_the_prompt_walks_the_safe_modes() {
     screen.main(EventKind::ModeChanged { mode: PermissionMode::Default });
     screen.key(KeyCode::BackTab);
     assert_eq!(screen.sent(), [mode(PermissionMode::AcceptEdits)]);
+    screen.asks(&root(), 1, "main", "ls");
+    screen.main(EventKind::ModeChanged { mode: PermissionMode::AcceptEdits });
+    let notice = "mode: acceptEdits, edits run without asking · open questions stay";
+    assert_eq!(screen.notice(), notice);
 }
 
 #[test]
