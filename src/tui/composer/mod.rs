@@ -416,7 +416,7 @@ fn may_be_quoted(text: &str) -> bool {
 fn is_plain_command(text: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || " \t-_./=,:@%+~|;&>*?!".contains(c);
     let outside = text.split('\'').step_by(2);
-    text.matches('\'').count() % 2 == 0 && outside.flat_map(str::chars).all(is_plain)
+    text.matches('\'').count().is_multiple_of(2) && outside.flat_map(str::chars).all(is_plain)
 }
 
 #[cfg(test)]
