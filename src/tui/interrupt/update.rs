@@ -153,6 +153,9 @@ fn requeue_taken(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     let agent_mentions = Some(Vec::new());
     let prompt =
         QueuedPrompt { images, agent_mentions, ..QueuedPrompt::typed(id, text, taken.when) };
+    if model.focus.as_ref() == Some(&taken.to) {
+        focus::leave(model);
+    }
     effects.push(ScreenEffect::Send(Command::Prompt { to: taken.to, prompt }));
     model.say(if is_changed { "back in the queue as it was" } else { "back in the queue" });
 }

@@ -21,8 +21,9 @@ const MAX_TASK: usize = 24;
 pub fn draw(model: &TuiModel, rows: usize, room: u16, painter: Painter<'_>) -> Vec<Line<'static>> {
     let all: Vec<&QueuedMessage> = model.queue.visible().collect();
     let skip = all.len().saturating_sub(rows);
-    // The keys act on the newest one, and only from the empty prompt.
-    let newest = all.len().checked_sub(1).filter(|_| model.composer.is_empty());
+    // The keys act on the newest one, and only from the empty prompt for main.
+    let acts = model.composer.is_empty() && model.focus.is_none();
+    let newest = all.len().checked_sub(1).filter(|_| acts);
     all.iter()
         .enumerate()
         .skip(skip)

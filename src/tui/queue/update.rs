@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use crate::protocol::{AgentPath, Command, PromptId, PromptTiming};
+use crate::tui::agents::AgentState;
 use crate::tui::composer::RecalledMessage;
 use crate::tui::composer::past_prompt::PastPrompt;
+use crate::tui::focus;
 use crate::tui::format::count;
 use crate::tui::model::TuiModel;
 use crate::tui::msg::ScreenEffect;
@@ -181,6 +183,10 @@ fn restore_to_prompt(model: &mut TuiModel, queued: &QueuedMessage) {
         images.extend(draft.images);
     }
     model.composer.replace(&PastPrompt { text, images });
+    // It is still for its agent.
+    if model.agents.get(&queued.to).is_some_and(AgentState::alive) {
+        focus::focus_agent(model, &queued.to);
+    }
     let prompt = PastPrompt { text: queued.text.clone(), images: queued.images.clone() };
     let (to, when) = (queued.to.clone(), queued.when);
     model.composer.recalled = Some(RecalledMessage { to, prompt, when });

@@ -101,6 +101,28 @@ fn a_message_taken_back_goes_back_with_esc() {
 }
 
 #[test]
+fn a_message_for_an_agent_that_was_taken_back_is_still_for_that_agent() {
+    let mut screen = busy();
+    let agent = screen.agent(&root(), "explore-1", "watch the logs");
+    screen.key(KeyCode::Tab).write("look").enter();
+    let Some(Command::Prompt { prompt, .. }) = screen.sent().pop() else { panic!() };
+    screen.event(&agent, EventKind::PromptQueued { id: prompt.id });
+    let shown = super::pictures::picture(&mut screen, 120, 40);
+    assert!(!shown.contains("↑ edit"), "it would leave for another pane: {shown}");
+    screen.esc();
+    let shown = super::pictures::picture(&mut screen, 120, 40);
+    assert!(shown.contains("↑ edit"), "{shown}");
+    screen.key(KeyCode::Up);
+    screen.event(&agent, EventKind::PromptReturned { id: prompt.id, text: prompt.text });
+    assert_eq!((screen.model.composer.text(), screen.model.focus.as_ref()), ("look", Some(&agent)));
+    screen.sent();
+    screen.write(" here").enter();
+    let sent = screen.sent();
+    let [Command::Prompt { to, prompt }] = &sent[..] else { panic!("{sent:?}") };
+    assert_eq!((to, &*prompt.text), (&agent, "look here"));
+}
+
+#[test]
 fn esc_never_sends_a_changed_message_that_was_taken_back() {
     let mut screen = busy();
     screen.write("delete the old files").enter();
