@@ -19,6 +19,7 @@ use ratatui::backend::TestBackend;
 use ratatui::layout::{Margin, Position, Rect};
 
 use crate::protocol::{AgentPath, PermissionMode, QuestionId};
+use crate::tui::agents::{RunPhase, RunState};
 use crate::tui::chrome;
 use crate::tui::interrupt::stop_hint;
 use crate::tui::labels;
@@ -75,6 +76,8 @@ pub struct LinearScreen {
     focus: Option<AgentPath>,
     mode: PermissionMode,
     busy: bool,
+    /// The attempts that were said, by agent.
+    attempts: HashMap<AgentPath, u32>,
     notice: String,
     /// The open question, once it was said.
     question: Option<QuestionId>,
@@ -177,6 +180,22 @@ impl LinearScreen {
             speech.line(&format!("Main is working.{stop}"));
         }
         self.busy = busy;
+        self.say_attempt(&AgentPath::root(), "Main", &model.run, speech);
+        for agent in model.agents.alive() {
+            self.say_attempt(&agent.path, &agents::title(agent), &agent.run, speech);
+        }
+    }
+
+    /// Says why a request is made again: what was read of its answer begins anew.
+    fn say_attempt(&mut self, path: &AgentPath, name: &str, run: &RunState, speech: &mut Speech) {
+        let RunPhase::Retrying { attempt, limit, cause, .. } = &run.phase else {
+            self.attempts.remove(path);
+            return;
+        };
+        if self.attempts.insert(path.clone(), *attempt) != Some(*attempt) {
+            let name = name.replace("agent ", "Agent ");
+            speech.line(&format!("{name}: {cause}; trying again, {attempt} of {limit}."));
+        }
     }
 
     fn say_mode(&mut self, model: &TuiModel, speech: &mut Speech) {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crossterm::event::KeyCode;
 
 use crate::protocol::{
-    Access, ContentBlock, EventKind, Failure, MotionMode, NoticeLevel, PathTarget, RunEnd, Sender,
-    ShellId, ToolDetails, ToolUseId, Usage,
+    Access, ApiError, ContentBlock, EventKind, Failure, MotionMode, NoticeLevel, PathTarget,
+    RunEnd, Sender, ShellId, ToolDetails, ToolUseId, Usage,
 };
 use crate::tui::host::HostRequest;
 use crate::tui::linear::{FrameCause, LinearFrame, LinearScreen};
@@ -180,6 +180,32 @@ fn agents_are_said_to_start_to_fail_and_to_be_written_to() {
     assert!(
         said.starts_with("Ended, failed: rate limit, 0:00: agent 1, \"map the routes\""),
         "{said}"
+    );
+}
+
+#[test]
+fn each_new_attempt_of_a_request_is_said_once_with_its_reason() {
+    let mut lines = Lines::new();
+    lines.screen.prompt("go");
+    let agent = lines.screen.agent(&root(), "explore-1", "watch the logs");
+    lines.said();
+    let retrying = |attempt| EventKind::Retrying {
+        attempt,
+        limit: 8,
+        wait: Duration::from_secs(2),
+        failure: Failure::Overloaded,
+        error: ApiError { status: None, class: None },
+        reason: String::new(),
+    };
+    lines.screen.main(retrying(1));
+    assert_eq!(lines.said(), "Main: overloaded; trying again, 1 of 8.");
+    lines.screen.wait(900);
+    assert_eq!(lines.said(), "");
+    lines.screen.main(retrying(2)).event(&agent, retrying(1));
+    assert_eq!(
+        lines.said(),
+        "Main: overloaded; trying again, 2 of 8.\n\
+         Agent 1, \"watch the logs\" (explore-1): overloaded; trying again, 1 of 8."
     );
 }
 
