@@ -121,7 +121,7 @@ impl ChoiceStore {
         };
         if let Some((_, place)) = self.fixed.iter().find(|(key, _)| keys.contains(key)) {
             return Some(match place {
-                Origin::Flag { name } => format!("{name} is given for it alone"),
+                Origin::Flag { name } => format!("not kept, since {name} was given"),
                 place => format!("{place} sets it for later ones"),
             });
         }

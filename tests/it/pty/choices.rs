@@ -80,11 +80,11 @@ async fn options_and_files_take_precedence_and_the_screen_says_so() {
     assert!(shown.contains(" default · "), "{shown}");
     let before = stored(&scene);
     send(&screen, "/model claude-sonnet-5");
-    screen.wait_for("model claude-sonnet-5 for this session · --model is given for it alone");
+    screen.wait_for("model claude-sonnet-5 for this session · not kept, since --model was given");
     screen.keys(SHIFT_TAB);
     screen.wait_for("mode: acceptEdits");
     screen.keys(SHIFT_TAB);
-    screen.wait_for("plan mode for this session · --permission-mode is given for it alone");
+    screen.wait_for("plan mode for this session · not kept, since --permission-mode was given");
     quit(screen);
     assert_eq!(stored(&scene), before);
     scene.world.config("[model]\nname = \"claude-sonnet-5\"\n");
@@ -94,7 +94,7 @@ async fn options_and_files_take_precedence_and_the_screen_says_so() {
     screen.wait_for("model claude-haiku-5-5 for this session");
     screen.wait_for("config.toml:2 sets it");
     send(&screen, "/theme light");
-    let shown = screen.wait_for("theme light for this session · --theme is given for it alone");
+    let shown = screen.wait_for("theme light for this session · not kept, since --theme was given");
     assert!(!shown.contains("for later sessions too"), "{shown}");
     quit(screen);
     assert_eq!(stored(&scene), before);
