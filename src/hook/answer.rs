@@ -30,12 +30,12 @@ pub(super) fn from_exit(
     input: &Value,
 ) -> Result<HookAnswer, String> {
     let stdout = done.stdout.text();
+    // The denial may follow.
+    let is_open = done.stdout.is_cut && !is_plain_context(event, &stdout);
+    if done.exit == CommandExit::Code(0) && is_open && denies_unread(event) {
+        return unread(event, "its answer is too long to be read".to_owned());
+    }
     let mut answer = match done.exit {
-        // The denial may follow.
-        CommandExit::Code(0) if done.stdout.is_cut && !is_plain_context(event, &stdout) => {
-            unread(event, "its answer is too long to be read".to_owned())
-                .or_else(|_| from_stdout(event, &stdout))?
-        }
         CommandExit::Code(0) => match from_stdout(event, &stdout)? {
             answer if answer.output.allows() && has_words_of_allowance(input) => {
                 without_allowance(event, answer)?
