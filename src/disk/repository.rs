@@ -242,7 +242,11 @@ pub fn named_git_dirs(checkout: &Path) -> (PathBuf, Option<PathBuf>) {
         Some(PathBuf::from(OsStr::from_bytes(&text[..end])))
     };
     let own = path(&dot_git, b"gitdir: ").map_or(dot_git, |own| checkout.join(own));
-    let common = path(&own.join("commondir"), b"").map(|common| own.join(common));
+    let common =
+        path(&own.join("commondir"), b"").map(|common| match common.as_os_str().is_empty() {
+            true => checkout.to_owned(),
+            false => own.join(common),
+        });
     (own, common)
 }
 

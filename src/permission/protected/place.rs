@@ -46,7 +46,7 @@ pub enum ProtectionReason {
     Startup,
     /// This dot link leads there.
     Link(PathBuf),
-    /// This dot link leads to a folder that contains it, so every file there has a dot name.
+    /// This dot link leads to a folder that agents work in or one around it, so every file there has a dot name.
     LinkAround(PathBuf),
     /// This folder has too many entries to look for links that may lead there, or cannot be listed.
     Unsearched(PathBuf),
@@ -73,7 +73,10 @@ impl fmt::Display for ProtectionReason {
             Self::Link(link) => write!(f, "{} leads there", printable_path(link)),
             Self::LinkAround(link) => {
                 let link = printable_path(link);
-                write!(f, "{link} leads to a folder around it, so any file may be one of its own")
+                write!(
+                    f,
+                    "{link} leads to a folder that agents work in, so any file there may be one of its own"
+                )
             }
             Self::Unsearched(folder) => {
                 let folder = printable_path(folder);

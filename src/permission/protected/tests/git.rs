@@ -272,6 +272,9 @@ fn a_dot_git_that_git_skips_or_reads_otherwise_hides_nothing() {
     // Git trims line ends before it cuts at the NUL.
     let bench = ProtectedFixture::new("p").folders(&["p/g\n"]).file("p/.git", "gitdir: g\n\0x");
     bench.file("p/g\n/config", "[core]\nhooksPath = hk\n").assert(&[("p/hk/pre-commit", true)]);
+    // A common folder that cannot be told may be any.
+    let bench = ProtectedFixture::new("p").folders(&["p/.git"]).file("p/.git/commondir", "g\n\0x");
+    bench.assert(&[("p/hk/pre-commit", true)]);
     // Git's own folders are no checkouts.
     let bench = ProtectedFixture::new("p")
         .folders(&["p/.git", "p/r/objects", "p/r/refs", "p/r/hooks/.git", "p/r/wt/.git"])
