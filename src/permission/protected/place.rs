@@ -80,7 +80,7 @@ impl fmt::Display for ProtectionReason {
             }
             Self::Unsearched(folder) => {
                 let folder = printable_path(folder);
-                write!(f, "{folder} cannot be listed or has too many files to look for links")
+                write!(f, "not all that {folder} holds or leads to can be looked up")
             }
             Self::DotName => f.write_str("dot files can decide what programs run"),
             Self::Automation => f.write_str("tools run commands from it"),
