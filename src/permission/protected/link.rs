@@ -32,7 +32,7 @@ impl Link {
         is_link(entry).then(|| Self { target: resolve_from(root, &path), path })
     }
 
-    /// What the link protects. One that may lead anywhere protects all of `root`.
+    /// The place that the link protects: its target, or all of `root` if that may be anywhere.
     fn place(self, root: &Path) -> ProtectedPlace {
         match self.target {
             Some(target) => ProtectedPlace::below(target, ProtectionReason::Link(self.path)),

@@ -96,7 +96,7 @@ pub struct DefinitionErrors {
     pub notes: Box<DefinitionNotes>,
 }
 
-/// What else the user should know about a definition with mistakes.
+/// The warnings of a definition that was refused, and the servers that it names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DefinitionNotes {
     pub warnings: Vec<DefinitionError>,

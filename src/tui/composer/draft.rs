@@ -26,8 +26,8 @@ pub fn type_letter(model: &mut TuiModel, letter: char, effects: &mut Vec<ScreenE
     edited(model, effects);
 }
 
-/// Updates the menu after a change of the draft, which takes the keyboard from an open question: no key
-/// that goes on with the draft is an answer.
+/// Updates the menu after a change of the draft, and takes the keyboard from an open question: the keys that
+/// follow are text, not answers.
 pub fn edited(model: &mut TuiModel, effects: &mut Vec<ScreenEffect>) {
     model.composer.edited();
     if let Some(open) = model.questions.open.as_mut().filter(|_| !model.composer.is_empty()) {

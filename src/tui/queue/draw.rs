@@ -58,7 +58,8 @@ fn line(model: &TuiModel, queued: &QueuedMessage, has_keys: bool, room: usize) -
     truncate(&format!("{before}{text}{keys}"), room).into_owned()
 }
 
-/// Who reads the message and when, such as `main, next step`, and what Enter would make of that.
+/// Returns the recipient and the time of a message, such as `main, next step`, and the time to which Enter
+/// would change it.
 pub fn recipient(model: &TuiModel, queued: &QueuedMessage) -> (String, Option<&'static str>) {
     let name = model.label(&queued.to);
     match (queued.state, queued.when) {

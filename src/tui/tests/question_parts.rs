@@ -1,5 +1,4 @@
-//! What stands beside the content of a question: its answers and their text field, the agents, and what says
-//! that there is nothing.
+//! The parts of a question around its content: answers, text fields, agents and reasons.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 

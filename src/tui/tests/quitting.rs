@@ -1,4 +1,4 @@
-//! What quitting ends, and what it leaves unread.
+//! Quitting: the work that it ends, and the messages that were not read.
 
 use crate::tui::msg::Msg;
 use crate::tui::testing::TestScreen;
