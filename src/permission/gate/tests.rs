@@ -410,6 +410,16 @@ async fn a_freer_mode_for_new_calls_answers_no_open_question() {
     bench.gate.answer(open.question.id, Answer::Once).unwrap();
     assert_approved(&open.verdict.await.unwrap());
     bench.closed().await;
+    // A yes counts only if the mode then allows the call.
+    let late = bench.ask(&agent, "cargo doc").await;
+    bench.gate.set_mode_for_new_calls(PermissionMode::Plan).unwrap();
+    bench.gate.answer(late.question.id, Answer::Once).unwrap();
+    let Verdict::Approved(approval) = late.verdict.await.unwrap() else { panic!("approved") };
+    bench.closed().await;
+    let cwd = bench.gate.0.places.project.clone();
+    let confirmed = with_call("cargo doc", &cwd, |call| agent.confirm(call, Some(&approval)));
+    assert!(confirmed.is_err(), "plan mode is on");
+    assert!(matches!(bench.next().await.kind, EventKind::PermissionDenied { .. }));
     // A program that sets a mode also answers what it was asked.
     bench.gate.set_mode(PermissionMode::Default).unwrap();
     let open = bench.ask(&agent, &new).await;
